@@ -1,0 +1,22 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+// Tests run on the sources, so that a mutation of a source line needs no build; children that a test starts run the built lib/.
+export default defineConfig({
+  root,
+  resolve: {
+    alias: [
+      { find: /^@headrace\/plugin-([^/]+)$/, replacement: `${root}plugins/$1/src/index.ts` },
+      { find: /^@headrace\/([^/]+)$/, replacement: `${root}packages/$1/src/index.ts` },
+      { find: /^headrace$/, replacement: `${root}packages/headrace/src/index.ts` },
+    ],
+  },
+  test: {
+    include: ['{packages,plugins,examples}/*/tests/**/*.spec.ts', 'test/**/*.spec.ts'],
+    testTimeout: 20_000,
+    maxWorkers: 2,
+    env: { NODE_ENV: 'test' },
+  },
+})

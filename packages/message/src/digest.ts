@@ -1,0 +1,37 @@
+import { hash } from 'node:crypto'
+import { isOurs } from './json.ts'
+
+/** Lower-case hex SHA-256. */
+export type Digest = string
+
+/** SHA-256 of the UTF-8 bytes of a text, or of bytes. */
+export function sha256(data: string | Uint8Array): Digest {
+  return hash('sha256', data, 'hex')
+}
+
+const digests = new WeakMap<object, Digest>()
+
+/** SHA-256 of a value's exact JSON, computed on first need and kept for values that are ours (nobody can change those). */
+export function digestOf(value: object | string): Digest {
+  if (typeof value === 'string') return sha256(JSON.stringify(value))
+  const known = digests.get(value)
+  if (known !== undefined) return known
+  const digest = sha256(JSON.stringify(value))
+  if (isOurs(value)) digests.set(value, digest)
+  return digest
+}
+
+/** The chain of nothing: 64 zeros. */
+export const EMPTY_CHAIN: Digest = '0'.repeat(64)
+
+/** One link: `hᵢ = SHA-256(hᵢ₋₁ ‖ dᵢ)` over the two digests' hex text, 128 ASCII characters. */
+export function chain(previous: Digest, digest: Digest): Digest {
+  return sha256(previous + digest)
+}
+
+/** The chain over a list of values; an absent list is the empty one (L10). */
+export function chainOf(values: readonly object[] | undefined): Digest {
+  let link = EMPTY_CHAIN
+  for (const value of values ?? []) link = chain(link, digestOf(value))
+  return link
+}

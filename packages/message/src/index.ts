@@ -1,0 +1,7 @@
+export * from './chunk.ts'
+export * from './config.ts'
+export * from './digest.ts'
+export * from './error.ts'
+export * from './json.ts'
+export * from './message.ts'
+export * from './request.ts'

@@ -1,0 +1,135 @@
+import { HeadraceError } from './error.ts'
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject
+export interface JsonObject {
+  readonly [key: string]: Json
+}
+
+/** A value that would not come back from `JSON.parse(JSON.stringify(value))` as it was. `path` says where, as in `$.a[1]`. */
+export class JsonError extends HeadraceError {
+  readonly path: string
+
+  constructor(path: string, problem: string) {
+    super('JSON_LOSSY', `${path} ${problem}`)
+    this.path = path
+  }
+}
+
+/** Deeper nesting than this is refused: nothing a model reads needs it, and a hostile value must not overflow the stack. */
+export const MAX_DEPTH = 128
+
+/** What we copied and froze ourselves. `Object.isFrozen` says nothing about the inside, nor about who else holds it (L11). */
+const ours = new WeakSet<object>()
+
+/** True for a value that {@link copyJson} or {@link adoptJson} returned: deep-frozen, plain, held by nobody who could change it. */
+export function isOurs(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && ours.has(value)
+}
+
+/**
+ * Copies a value into plain, deep-frozen JSON (L11). What is already ours is returned as it is, without a walk.
+ *
+ * @param at how the value is called in an error, e.g. `prompt.input`
+ * @throws JsonError for `undefined`, `NaN`, `-0`, lone surrogates, cycles, accessors, symbols, class instances, sparse arrays
+ */
+export function copyJson<T>(value: T, at = '$'): T {
+  const trail: (string | number)[] = []
+  const ancestors: object[] = []
+
+  function refuse(problem: string): never {
+    throw new JsonError(trail.reduce<string>((path, key) => path + (typeof key === 'number' ? `[${key}]` : dotted(key)), at), problem)
+  }
+
+  function copyString(text: string): string {
+    return text.isWellFormed() ? text : refuse('has a lone surrogate')
+  }
+
+  function copy(source: unknown): unknown {
+    switch (typeof source) {
+      case 'string': return copyString(source)
+      case 'boolean': return source
+      case 'number':
+        if (!Number.isFinite(source)) refuse(`is ${source}`)
+        return Object.is(source, -0) ? refuse('is -0') : source
+      case 'object':
+        if (source === null || ours.has(source)) return source
+        if (ancestors.includes(source)) refuse('is a cycle')
+        if (ancestors.length === MAX_DEPTH) refuse(`is nested deeper than ${MAX_DEPTH}`)
+        ancestors.push(source)
+        try {
+          return Object.freeze(Array.isArray(source) ? copyArray(source) : copyObject(source))
+        } finally {
+          ancestors.pop()
+        }
+      default: return refuse(`is ${typeof source === 'undefined' ? 'undefined' : `a ${typeof source}`}`)
+    }
+  }
+
+  function copyArray(source: readonly unknown[]): unknown[] {
+    if (Object.getPrototypeOf(source) !== Array.prototype) refuse('is an instance of a class')
+    const { length } = source
+    if (Reflect.ownKeys(source).length !== length + 1) refuse('is a sparse array, or has named properties')
+    const result = new Array<unknown>(length)
+    for (let index = 0; index < length; index++) result[index] = copyProperty(source, index)
+    return result
+  }
+
+  function copyObject(source: object): object {
+    if (!isPlain(source)) refuse('is an instance of a class')
+    const result: Record<string, unknown> = {}
+    for (const key of Reflect.ownKeys(source)) {
+      if (typeof key === 'symbol') refuse(`has the symbol ${String(key)} as a key`)
+      if (!key.isWellFormed()) refuse('has a key with a lone surrogate')
+      const value = copyProperty(source, key)
+      // `result['__proto__'] = …` would set the prototype instead.
+      if (key === '__proto__') Object.defineProperty(result, key, { value, enumerable: true, configurable: true, writable: true })
+      else result[key] = value
+    }
+    return result
+  }
+
+  function copyProperty(source: object, key: string | number): unknown {
+    trail.push(key)
+    const property = Reflect.getOwnPropertyDescriptor(source, key)
+    if (!property) refuse('is missing')
+    if (!('value' in property)) refuse('is an accessor')
+    if (!property.enumerable) refuse('is not enumerable')
+    const value = copy(property.value)
+    trail.pop()
+    return value
+  }
+
+  const result = copy(value)
+  if (typeof result === 'object' && result !== null) ours.add(result)
+  return result as T
+}
+
+/** Freezes a value that only we hold and that is JSON already, such as what `JSON.parse` just returned. */
+export function adoptJson<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || ours.has(value)) return value
+  for (const key in value) adopt(value[key])
+  ours.add(Object.freeze(value))
+  return value
+}
+
+function adopt(value: unknown): void {
+  if (typeof value !== 'object' || value === null || ours.has(value)) return
+  for (const key in value) adopt((value as Record<string, unknown>)[key])
+  Object.freeze(value)
+}
+
+/** Equal as JSON text, the order of keys included: what the model would see is the same. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b)
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype === Object.prototype || prototype === null) return true
+  // Another realm's Object.prototype: at the end of its chain, with what every Object.prototype has.
+  return typeof prototype === 'object' && Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf')
+}
+
+function dotted(key: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
+}

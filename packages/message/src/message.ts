@@ -1,0 +1,167 @@
+import type { Digest } from './digest.ts'
+import { HeadraceError } from './error.ts'
+import { type JsonObject, copyJson, isOurs } from './json.ts'
+
+export interface TextBlock {
+  readonly type: 'text'
+  readonly text: string
+  /** What the provider wants to have back with the block, e.g. a signature. */
+  readonly metadata?: JsonObject
+}
+
+export interface ReasoningBlock {
+  readonly type: 'reasoning'
+  readonly text: string
+  readonly metadata?: JsonObject
+}
+
+export interface ToolCallBlock {
+  readonly type: 'tool-call'
+  readonly id: string
+  readonly name: string
+  /** The model's own text, as it came; it may not be JSON. */
+  readonly arguments: string
+  readonly metadata?: JsonObject
+}
+
+export interface ImageBlock {
+  readonly type: 'image'
+  /** SHA-256 of the bytes, which the session's store holds as a blob. */
+  readonly digest: Digest
+  /** e.g. `image/png` */
+  readonly mediaType: string
+}
+
+export interface ToolResultBlock {
+  readonly type: 'tool-result'
+  /** `id` of the call it answers. */
+  readonly id: string
+  readonly name: string
+  readonly content: readonly (TextBlock | ImageBlock)[]
+  readonly error?: true
+}
+
+export type Block = TextBlock | ReasoningBlock | ToolCallBlock | ToolResultBlock | ImageBlock
+
+export interface SystemMessage {
+  readonly role: 'system'
+  readonly content: readonly (TextBlock | ImageBlock)[]
+}
+
+export interface UserMessage {
+  readonly role: 'user'
+  readonly content: readonly (TextBlock | ImageBlock)[]
+}
+
+export interface AssistantMessage {
+  readonly role: 'assistant'
+  readonly content: readonly (TextBlock | ReasoningBlock | ToolCallBlock)[]
+}
+
+export interface ToolMessage {
+  readonly role: 'tool'
+  readonly content: readonly [ToolResultBlock]
+}
+
+export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+export type Role = Message['role']
+
+/** A message that a plugin may add: `system` or `user`, of text and image blocks. */
+export type Contribution = SystemMessage | UserMessage
+
+/** Content as people write it: a string is one text block. */
+export type ContentInput = string | readonly (string | TextBlock | ImageBlock)[]
+export type ContributionInput = string | { readonly role: 'system' | 'user'; readonly content: ContentInput }
+
+/** A message of the wrong shape. */
+export class MessageError extends HeadraceError {
+  constructor(at: string, problem: string) {
+    super('MESSAGE_INVALID', `${at} ${problem}`)
+  }
+}
+
+/** Called with the place of a text that had a lone surrogate, after it was replaced by U+FFFD. */
+export type OnRepair = (at: string) => void
+
+/** Text and images in their one representation: an array of blocks, no empty text, keys in our order, well-formed, frozen. */
+export function toContent(input: unknown, at: string, onRepair?: OnRepair): readonly (TextBlock | ImageBlock)[] {
+  const items: readonly unknown[] = typeof input === 'string' ? [input] : Array.isArray(input) ? input : refuse(at, 'must be a string or a list of text and image blocks')
+  const blocks = items.map((item, index) => toContentBlock(item, typeof input === 'string' ? at : `${at}[${index}]`, onRepair))
+  return copyJson(blocks.filter((block) => block.type !== 'text' || block.text !== ''), at)
+}
+
+function toContentBlock(item: unknown, at: string, onRepair?: OnRepair): TextBlock | ImageBlock {
+  if (typeof item === 'string') return { type: 'text', text: toWellFormed(item, at, onRepair) }
+  const block = fields(item, at)
+  if (block.type === 'text') {
+    only(block, ['type', 'text', 'metadata'], at)
+    const text = toWellFormed(string(block.text, `${at}.text`), at, onRepair)
+    return block.metadata === undefined ? { type: 'text', text } : { type: 'text', text, metadata: copyJson(block.metadata as JsonObject, `${at}.metadata`) }
+  }
+  if (block.type === 'image') {
+    only(block, ['type', 'digest', 'mediaType'], at)
+    const digest = string(block.digest, `${at}.digest`)
+    if (!/^[0-9a-f]{64}$/.test(digest)) refuse(`${at}.digest`, 'must be 64 lower-case hex digits; store the bytes with putBlob() to get it')
+    return { type: 'image', digest, mediaType: string(block.mediaType, `${at}.mediaType`) }
+  }
+  return refuse(at, `must be a text or an image block, not ${JSON.stringify(block.type) ?? 'one without a type'}`)
+}
+
+/**
+ * A contribution in its one representation, frozen. A bare string is a `system` message.
+ *
+ * @throws MessageError for any other role or block
+ */
+export function toContribution(input: unknown, at: string, onRepair?: OnRepair): Contribution {
+  if (isOurs(input) && isContribution(input)) return input
+  if (typeof input === 'string') return copyJson<SystemMessage>({ role: 'system', content: toContent(input, at, onRepair) })
+  const message = fields(input, at)
+  only(message, ['role', 'content'], at)
+  if (message.role !== 'system' && message.role !== 'user') refuse(`${at}.role`, `must be "system" or "user", not ${JSON.stringify(message.role) ?? 'absent'}`)
+  return copyJson<Contribution>({ role: message.role, content: toContent(message.content, `${at}.content`, onRepair) })
+}
+
+function isContribution(value: unknown): value is Contribution {
+  const message = value as Partial<Contribution>
+  return (message.role === 'system' || message.role === 'user') && isOurs(message.content)
+}
+
+/** True where there is nothing for a model to read: no image, and no text but white space. */
+export function isBlank(message: { readonly content: readonly Block[] }): boolean {
+  return message.content.every((block) => block.type === 'text' && block.text.trim() === '')
+}
+
+/** The text blocks of a message, joined. */
+export function textOf(message: { readonly content: readonly Block[] }): string {
+  return message.content.map((block) => (block.type === 'text' ? block.text : '')).join('')
+}
+
+/** The tool calls of an assistant message, in order. */
+export function callsOf(message: Message): readonly ToolCallBlock[] {
+  return message.role === 'assistant' ? message.content.filter((block) => block.type === 'tool-call') : []
+}
+
+/** Replaces lone surrogates, and says so. */
+export function toWellFormed(text: string, at: string, onRepair?: OnRepair): string {
+  if (text.isWellFormed()) return text
+  onRepair?.(at)
+  return text.toWellFormed()
+}
+
+function fields(value: unknown, at: string): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(at, `must be an object, not ${value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value}`)
+  return value as Record<string, unknown>
+}
+
+function only(value: Record<string, unknown>, allowed: readonly string[], at: string): void {
+  const unknown = Object.keys(value).find((key) => !allowed.includes(key))
+  if (unknown !== undefined) refuse(at, `has an unknown field ${JSON.stringify(unknown)}; it may have ${allowed.join(', ')}`)
+}
+
+function string(value: unknown, at: string): string {
+  return typeof value === 'string' ? value : refuse(at, `must be a string, not ${typeof value}`)
+}
+
+function refuse(at: string, problem: string): never {
+  throw new MessageError(at, problem)
+}
