@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { isOurs } from './json.ts'
+import { isOurs, sameJson } from './json.ts'
 
 /** Lower-case hex SHA-256. */
 export type Digest = string
@@ -29,9 +29,21 @@ export function chain(previous: Digest, digest: Digest): Digest {
   return sha256(previous + digest)
 }
 
-/** The chain over a list of values; an absent list is the empty one (L10). */
+const chains = new WeakMap<object, Digest>()
+
+/** The chain over a list of values, kept for lists that are ours; an absent list is the empty one (L10). */
 export function chainOf(values: readonly object[] | undefined): Digest {
+  if (!values) return EMPTY_CHAIN
+  const known = chains.get(values)
+  if (known !== undefined) return known
   let link = EMPTY_CHAIN
-  for (const value of values ?? []) link = chain(link, digestOf(value))
+  for (const value of values) link = chain(link, digestOf(value))
+  if (isOurs(values)) chains.set(values, link)
   return link
+}
+
+/** Equal as JSON text: by identity, then by digest where that is kept, then by text. */
+export function sameValue(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  return isOurs(a) && isOurs(b) ? digestOf(a as object) === digestOf(b as object) : sameJson(a, b)
 }

@@ -104,6 +104,11 @@ export function copyJson<T>(value: T, at = '$'): T {
   return result as T
 }
 
+/** A list each of whose items is ours by itself, so that its digest is computed once wherever it stands. */
+export function copyList<T>(list: readonly T[], at = '$'): readonly T[] {
+  return isOurs(list) ? list : copyJson(list.map((item, index) => copyJson(item, `${at}[${index}]`)), at)
+}
+
 /** Freezes a value that only we hold and that is JSON already, such as what `JSON.parse` just returned. */
 export function adoptJson<T>(value: T): T {
   if (typeof value !== 'object' || value === null || ours.has(value)) return value
@@ -132,4 +137,14 @@ function isPlain(value: object): boolean {
 
 function dotted(key: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
+}
+
+/** `T` without the `undefined` in its optional fields. */
+export type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> }
+
+/** Drops fields that are `undefined`: absent has one spelling (L10). */
+export function defined<T extends object>(value: T): Defined<T> {
+  const result: Record<string, unknown> = {}
+  for (const [key, field] of Object.entries(value)) if (field !== undefined) result[key] = field
+  return result as Defined<T>
 }

@@ -1,0 +1,293 @@
+import type { CallConfig, ConfigField, Message, Owner, ToolSchema } from '@headrace/message'
+import { copyJson, copyList, defined, sameJson, sameValue } from '@headrace/message'
+
+/** A system section as a part of `EpochHeader.system`: who added it, and its length in UTF-16 units. Sections are joined by a blank line. */
+export interface SectionOwner {
+  readonly owner: Owner
+  readonly length: number
+}
+
+/** Who stands behind each part of a header. Beside what the model sees, in the round trip, not in digests (L14). */
+export interface HeaderOwners {
+  readonly config?: Readonly<Partial<Record<ConfigField, Owner>>>
+  readonly system?: readonly SectionOwner[]
+  readonly tools?: Readonly<Record<string, Owner>>
+  readonly prefix?: readonly Owner[]
+  readonly before?: readonly Owner[]
+  readonly after?: readonly Owner[]
+}
+
+/** Everything in a request that is not history. Empty is absent (L10). */
+export interface EpochHeader {
+  readonly config: CallConfig
+  readonly system?: string
+  readonly tools?: readonly ToolSchema[]
+  readonly prefix?: readonly Message[]
+  readonly before?: readonly Message[]
+  readonly after?: readonly Message[]
+  readonly owners: HeaderOwners
+}
+
+/** Fields that a header event may point to instead of repeating them. */
+export const SHARED_FIELDS = ['system', 'tools', 'prefix', 'before', 'after'] as const
+export type SharedField = (typeof SHARED_FIELDS)[number]
+export const HEADER_FIELDS = ['config', ...SHARED_FIELDS] as const
+
+/** Stands for a field that the header event `in` carries in full. */
+export interface FieldRef {
+  readonly in: number
+}
+
+export type HeaderReason = 'initial' | 'resume' | 'fork' | 'fallback'
+
+/** `request/header`: a whole header. */
+export interface HeaderData {
+  readonly reason: HeaderReason
+  readonly header: { readonly config: CallConfig } & { readonly [F in SharedField]?: NonNullable<EpochHeader[F]> | FieldRef }
+  readonly owners: HeaderOwners
+  readonly substitute?: true
+}
+
+/** The lines of `system` between the first `head` and the last `tail` lines of the base become `lines`. */
+export interface SystemDelta {
+  readonly head: number
+  readonly tail: number
+  readonly lines: readonly string[]
+}
+
+/** Tools keyed by name: `set` adds or changes, `remove` takes away. */
+export interface ToolsDelta {
+  readonly set?: readonly ToolSchema[]
+  readonly remove?: readonly string[]
+}
+
+/** What changed. An empty string or array is the transition to absence; owners are keyed (`null` removes) or whole, as in the header. */
+export interface HeaderDelta {
+  readonly config?: CallConfig
+  readonly system?: SystemDelta | ''
+  readonly tools?: ToolsDelta | readonly []
+  readonly before?: readonly Message[] | FieldRef
+  readonly after?: readonly Message[] | FieldRef
+  readonly owners?: {
+    readonly config?: Readonly<Record<string, Owner | null>>
+    readonly system?: readonly SectionOwner[]
+    readonly tools?: Readonly<Record<string, Owner | null>>
+    readonly before?: readonly Owner[]
+    readonly after?: readonly Owner[]
+  }
+}
+
+/** `request/header-delta`. */
+export interface HeaderDeltaData {
+  readonly delta: HeaderDelta
+  readonly substitute?: true
+}
+
+/**
+ * The delta that turns `base` into `next`: `undefined` where nothing changed, `'fallback'` where a delta cannot say it
+ * (tools in another order than by name, a new prefix) and a whole header must be written. Verified by applying it (L9).
+ */
+export function diffHeader(base: EpochHeader, next: EpochHeader): HeaderDelta | 'fallback' | undefined {
+  if (base === next) return undefined
+  if (!sameValue(base.prefix, next.prefix) || !sameValue(base.owners.prefix, next.owners.prefix)) return 'fallback'
+  const owners = defined({
+    config: diffKeyed(base.owners.config, next.owners.config),
+    system: diffWhole(base.owners.system, next.owners.system),
+    tools: diffKeyed(base.owners.tools, next.owners.tools),
+    before: diffWhole(base.owners.before, next.owners.before),
+    after: diffWhole(base.owners.after, next.owners.after),
+  })
+  const delta: HeaderDelta = defined({
+    config: sameValue(base.config, next.config) ? undefined : next.config,
+    system: diffSystem(base.system, next.system),
+    tools: diffTools(base.tools, next.tools),
+    before: diffWhole(base.before, next.before),
+    after: diffWhole(base.after, next.after),
+    owners: Object.keys(owners).length === 0 ? undefined : owners,
+  })
+  if (Object.keys(delta).length === 0) return undefined
+  return sameHeader(applyHeaderDelta(base, delta), next) ? delta : 'fallback'
+}
+
+/** Applies a delta. Its references must have been resolved, as the fold does. */
+export function applyHeaderDelta(base: EpochHeader, delta: HeaderDelta): EpochHeader {
+  const owners = delta.owners ?? {}
+  return defined({
+    config: delta.config ?? base.config,
+    system: delta.system === undefined ? base.system : applySystem(base.system, delta.system),
+    tools: delta.tools === undefined ? base.tools : applyTools(base.tools, delta.tools),
+    prefix: base.prefix,
+    before: delta.before === undefined ? base.before : whole(delta.before),
+    after: delta.after === undefined ? base.after : whole(delta.after),
+    owners: defined({
+      config: applyKeyed(base.owners.config, owners.config),
+      system: owners.system === undefined ? base.owners.system : nonEmpty(owners.system),
+      tools: applyKeyed(base.owners.tools, owners.tools),
+      prefix: base.owners.prefix,
+      before: owners.before === undefined ? base.owners.before : nonEmpty(owners.before),
+      after: owners.after === undefined ? base.owners.after : nonEmpty(owners.after),
+    }),
+  })
+}
+
+/** A difference between two headers: the field, the item in it, who owns it, and what became of it. */
+export interface Drift {
+  readonly field: (typeof HEADER_FIELDS)[number]
+  /** Name of the config field or tool; number of the section or message, from 0. */
+  readonly item: string
+  readonly owner: Owner
+  readonly change: 'added' | 'removed' | 'changed'
+}
+
+/** What drifted between two headers, named by field and owner (L13). Items of a list are matched by content, then by owner. */
+export function headerDrift(base: EpochHeader, next: EpochHeader): readonly Drift[] {
+  const drift: Drift[] = []
+  const compare = (field: Drift['field'], before: readonly Item[], after: readonly Item[]): void => {
+    const gone = before.filter((item) => !after.some((other) => other.key === item.key && sameJson(other.value, item.value)))
+    const come = after.filter((item) => !before.some((other) => other.key === item.key && sameJson(other.value, item.value)))
+    for (const item of come) {
+      const index = gone.findIndex((other) => other.key === item.key)
+      if (index >= 0) gone.splice(index, 1)
+      drift.push({ field, item: item.name, owner: item.owner, change: index >= 0 ? 'changed' : 'added' })
+    }
+    for (const item of gone) drift.push({ field, item: item.name, owner: item.owner, change: 'removed' })
+  }
+  for (const field of HEADER_FIELDS) compare(field, itemsOf(base, field), itemsOf(next, field))
+  return drift
+}
+
+interface Item {
+  readonly key: string
+  readonly name: string
+  readonly owner: Owner
+  readonly value: unknown
+}
+
+function itemsOf(header: EpochHeader, field: (typeof HEADER_FIELDS)[number]): readonly Item[] {
+  switch (field) {
+    case 'config': return Object.entries(header.config).map(([name, value]) => ({ key: name, name, value, owner: header.owners.config?.[name as ConfigField] ?? 'loop' }))
+    case 'tools': return (header.tools ?? []).map((tool) => ({ key: tool.name, name: tool.name, value: tool, owner: header.owners.tools?.[tool.name] ?? 'loop' }))
+    case 'system': return sectionsOf(header).map(({ owner, text }, index) => ({ key: owner, name: `${index}`, value: text, owner }))
+    default: return (header[field] ?? []).map((value, index) => {
+      const owner = header.owners[field]?.[index] ?? 'loop'
+      return { key: owner, name: `${index}`, value, owner }
+    })
+  }
+}
+
+/** The system prompt cut into its sections again. */
+export function sectionsOf(header: Pick<EpochHeader, 'system' | 'owners'>): readonly { readonly owner: Owner; readonly text: string }[] {
+  let start = 0
+  return (header.owners.system ?? []).map(({ owner, length }) => {
+    const text = (header.system ?? '').slice(start, start + length)
+    start += length + 2
+    return { owner, text }
+  })
+}
+
+/** Code-unit order, the same in every locale. */
+export function byCodeUnits(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+function nonEmpty<T>(list: readonly T[]): readonly T[] | undefined {
+  return list.length === 0 ? undefined : list
+}
+
+function diffWhole<T>(base: readonly T[] | undefined, next: readonly T[] | undefined): readonly T[] | undefined {
+  return sameValue(base, next) ? undefined : (next ?? [])
+}
+
+function whole<T>(value: readonly T[] | FieldRef): readonly T[] | undefined {
+  if ('in' in value) throw new TypeError(`the reference to event ${value.in} was not resolved`)
+  return nonEmpty(value)
+}
+
+function diffKeyed(base: Readonly<Record<string, Owner>> = {}, next: Readonly<Record<string, Owner>> = {}): Record<string, Owner | null> | undefined {
+  if (base === next) return undefined
+  const entries: [string, Owner | null][] = []
+  for (const key of Object.keys(base)) if (!Object.hasOwn(next, key)) entries.push([key, null])
+  for (const [key, owner] of Object.entries(next)) if (!Object.hasOwn(base, key) || base[key] !== owner) entries.push([key, owner])
+  return entries.length === 0 ? undefined : Object.fromEntries(entries)
+}
+
+function applyKeyed(base: Readonly<Record<string, Owner>> | undefined, delta: Readonly<Record<string, Owner | null>> | undefined): Record<string, Owner> | undefined {
+  if (delta === undefined) return base
+  const entries = new Map(Object.entries(base ?? {}))
+  for (const [key, owner] of Object.entries(delta)) {
+    if (owner === null) entries.delete(key)
+    else entries.set(key, owner)
+  }
+  return entries.size === 0 ? undefined : Object.fromEntries(entries)
+}
+
+function diffSystem(base: string | undefined, next: string | undefined): SystemDelta | '' | undefined {
+  if (base === next) return undefined
+  if (next === undefined) return ''
+  const from = base === undefined ? [] : base.split('\n')
+  const to = next.split('\n')
+  const most = Math.min(from.length, to.length)
+  let head = 0
+  while (head < most && from[head] === to[head]) head++
+  let tail = 0
+  while (tail < most - head && from[from.length - 1 - tail] === to[to.length - 1 - tail]) tail++
+  return { head, tail, lines: to.slice(head, to.length - tail) }
+}
+
+function applySystem(base: string | undefined, delta: SystemDelta | ''): string | undefined {
+  if (delta === '') return undefined
+  const from = base === undefined ? [] : base.split('\n')
+  return [...from.slice(0, delta.head), ...delta.lines, ...from.slice(from.length - delta.tail)].join('\n')
+}
+
+function diffTools(base: readonly ToolSchema[] | undefined, next: readonly ToolSchema[] | undefined): ToolsDelta | readonly [] | undefined {
+  if (sameValue(base, next)) return undefined
+  if (next === undefined) return []
+  const known = new Map(base?.map((tool) => [tool.name, tool]))
+  const set = next.filter((tool) => !sameValue(known.get(tool.name), tool))
+  const names = new Set(next.map((tool) => tool.name))
+  const remove = [...known.keys()].filter((name) => !names.has(name))
+  return defined({ set: nonEmpty(set), remove: nonEmpty(remove) })
+}
+
+function applyTools(base: readonly ToolSchema[] | undefined, delta: ToolsDelta | readonly []): readonly ToolSchema[] | undefined {
+  if (Array.isArray(delta)) return undefined
+  const { set = [], remove = [] } = delta as ToolsDelta
+  const tools = new Map(base?.map((tool) => [tool.name, tool]))
+  for (const name of remove) tools.delete(name)
+  for (const tool of set) tools.set(tool.name, tool)
+  return nonEmpty([...tools.values()].sort((a, b) => byCodeUnits(a.name, b.name)))
+}
+
+/** Equal in all a model sees, and in who stands behind it; keyed owners may stand in any order. */
+export function sameHeader(a: EpochHeader, b: EpochHeader): boolean {
+  return HEADER_FIELDS.every((field) => sameValue(a[field], b[field]))
+    && OWNER_LISTS.every((field) => sameValue(a.owners[field], b.owners[field]))
+    && diffKeyed(a.owners.config, b.owners.config) === undefined
+    && diffKeyed(a.owners.tools, b.owners.tools) === undefined
+}
+
+const OWNER_LISTS = ['system', 'prefix', 'before', 'after'] as const
+
+/** A copy in the one spelling: empty fields absent (L10), deep-frozen, each value ours by itself. What is ours already is kept as it is. */
+export function toHeader(header: EpochHeader): EpochHeader {
+  const { config, system, tools, prefix, before, after, owners } = header
+  const list = <T>(value: readonly T[] | undefined, at: string): readonly T[] | undefined => value && nonEmpty(copyList(value, at))
+  const keyed = <T extends object>(value: T | undefined, at: string): T | undefined => (value && Object.keys(value).length > 0 ? copyJson(value, at) : undefined)
+  return copyJson(defined({
+    config: copyJson(config, 'header.config'),
+    system: system === '' ? undefined : system,
+    tools: list(tools, 'header.tools'),
+    prefix: list(prefix, 'header.prefix'),
+    before: list(before, 'header.before'),
+    after: list(after, 'header.after'),
+    owners: defined({
+      config: keyed(owners.config, 'owners.config'),
+      system: list(owners.system, 'owners.system'),
+      tools: keyed(owners.tools, 'owners.tools'),
+      prefix: list(owners.prefix, 'owners.prefix'),
+      before: list(owners.before, 'owners.before'),
+      after: list(owners.after, 'owners.after'),
+    }),
+  }), 'header')
+}

@@ -1,0 +1,122 @@
+import type { Json, UserMessage } from '@headrace/message'
+import { LogError } from './error.ts'
+import type { EventMap, SessionEvent } from './event.ts'
+
+/** A prompt that was accepted and not taken yet. */
+export interface QueuedPrompt {
+  readonly seq: number
+  readonly input: UserMessage
+  readonly owner: string
+  readonly steer: boolean
+  readonly context?: Json
+}
+
+/** The open turn, as the log has it. */
+export interface OpenTurn {
+  readonly number: number
+  /** The seq of its `turn/start`. */
+  readonly seq: number
+  readonly prompt?: number
+  /** Its prompt was taken, and is not a user message yet. */
+  unsubmitted: boolean
+  /** Steps started. */
+  steps: number
+  step: { readonly number: number; readonly boundary: number } | undefined
+}
+
+/** What is queued and what is owed, derived from a log one event at a time. */
+export class Ledger {
+  turn: OpenTurn | undefined
+  /** Turns started. */
+  turns = 0
+  private readonly prompts = new Map<number, QueuedPrompt>()
+  /** Open dispatches of steps, by seq: their boundary. */
+  private readonly dispatches = new Map<number, number>()
+  /** Seq of the newest thing that must be answered, and how far everything is answered or settled. */
+  private newestOwing = -1
+  private answered = -1
+
+  /** Prompts and steers that wait, in the order they were accepted. */
+  get queue(): readonly QueuedPrompt[] {
+    return [...this.prompts.values()]
+  }
+
+  /** True while the model has not seen a prompt, a steer or a tool result: one newer than the boundary of the last step's dispatch that ended `ok`. */
+  get owed(): boolean {
+    return this.newestOwing > this.answered
+  }
+
+  /** Dispatches that have no `request/end`. */
+  get openDispatches(): readonly number[] {
+    return [...this.dispatches.keys()]
+  }
+
+  /** @throws LogError where turns and steps do not nest */
+  apply(event: SessionEvent): void {
+    const { seq } = event
+    switch (event.type) {
+      case 'prompt/queued': return this.enqueue(seq, event.data)
+      case 'prompt/withdrawn': return void this.take(event.data.prompt, seq)
+      case 'turn/start': return this.startTurn(seq, event.data)
+      case 'turn/end': return this.endTurn(seq, event.data)
+      case 'step/start': return this.startStep(seq, event.data)
+      case 'step/end': return this.endStep(seq, event.data)
+      case 'user/message': return this.submit(seq, event.data.prompt)
+      case 'context/message': if (event.data.steer) this.newestOwing = seq; return
+      case 'tool/result': this.newestOwing = seq; return
+      case 'request/dispatch': this.dispatches.set(seq, event.data.purpose === undefined ? event.data.boundary : -1); return
+      case 'request/end': return this.endRequest(seq, event.data)
+    }
+  }
+
+  private enqueue(seq: number, { input, owner, steer, context }: EventMap['prompt/queued']): void {
+    this.prompts.set(seq, { seq, input, owner, steer: steer === true, ...(context === undefined ? {} : { context }) })
+  }
+
+  private take(prompt: number, seq: number): QueuedPrompt {
+    const queued = this.prompts.get(prompt)
+    if (!queued) throw new LogError(`prompt ${prompt} is not in the queue`, seq)
+    this.prompts.delete(prompt)
+    return queued
+  }
+
+  private startTurn(seq: number, { turn, prompt }: EventMap['turn/start']): void {
+    if (this.turn) throw new LogError(`turn ${turn} starts inside turn ${this.turn.number}`, seq)
+    if (turn !== this.turns + 1) throw new LogError(`turn ${turn} follows turn ${this.turns}`, seq)
+    if (prompt !== undefined) this.take(prompt, seq)
+    this.turns++
+    this.turn = { number: turn, seq, unsubmitted: prompt !== undefined, steps: 0, step: undefined, ...(prompt === undefined ? {} : { prompt }) }
+  }
+
+  private endTurn(seq: number, { turn, settled }: EventMap['turn/end']): void {
+    if (this.turn?.number !== turn) throw new LogError(`the end of turn ${turn}, which is not open`, seq)
+    if (this.turn.step) throw new LogError(`turn ${turn} ends inside its step ${this.turn.step.number}`, seq)
+    this.answered = Math.max(this.answered, settled)
+    this.turn = undefined
+  }
+
+  private startStep(seq: number, { turn, step }: EventMap['step/start']): void {
+    if (this.turn?.number !== turn || this.turn.step) throw new LogError(`step ${step} starts where turn ${turn} cannot have one`, seq)
+    if (step !== this.turn.steps + 1) throw new LogError(`step ${step} follows step ${this.turn.steps}`, seq)
+    this.turn.steps++
+    this.turn.step = { number: step, boundary: seq }
+  }
+
+  private endStep(seq: number, { turn, step }: EventMap['step/end']): void {
+    if (this.turn?.number !== turn || this.turn.step?.number !== step) throw new LogError(`the end of step ${step} of turn ${turn}, which is not open`, seq)
+    this.turn.step = undefined
+  }
+
+  private submit(seq: number, prompt: number): void {
+    if (this.turn?.unsubmitted && this.turn.prompt === prompt) this.turn.unsubmitted = false
+    else this.take(prompt, seq)
+    this.newestOwing = seq
+  }
+
+  private endRequest(seq: number, { dispatch, outcome }: EventMap['request/end']): void {
+    const boundary = this.dispatches.get(dispatch)
+    if (boundary === undefined) throw new LogError(`the end of dispatch ${dispatch}, which is not open`, seq)
+    this.dispatches.delete(dispatch)
+    if (outcome === 'ok') this.answered = Math.max(this.answered, boundary)
+  }
+}

@@ -1,0 +1,86 @@
+import { type Digest, type Owner, type Request, adoptJson, chain, defined, digestOf, requestDigest, requestDigests } from '@headrace/message'
+import { type Dispatch, type SessionEvent, type Signed } from './event.ts'
+import type { EpochHeader } from './header.ts'
+import { Fold } from './fold.ts'
+import { LogError } from './error.ts'
+import type { HistorySnapshot } from './surface.ts'
+
+/** A request without its signal: plain data. */
+export type RequestData = Omit<Request, 'signal'>
+
+/** What a request is assembled from: a folded header, a history as of its boundary, and what a side request adds. */
+export interface RequestParts {
+  readonly session: string
+  readonly dispatch: number
+  readonly header: EpochHeader
+  readonly history: HistorySnapshot
+  readonly side?: Pick<Dispatch, 'messages' | 'config' | 'tools'>
+}
+
+/** The header under which a dispatch goes: a side request has no `after`, and may differ in config and tools. */
+export function effectiveHeader(header: EpochHeader, side?: Pick<Dispatch, 'config' | 'tools'>): EpochHeader {
+  if (!side) return header
+  const { after: _after, tools, config, ...rest } = header
+  return defined({ ...rest, config: side.config ? { ...config, ...side.config } : config, tools: side.tools === 'none' ? undefined : tools })
+}
+
+/** Assembles a request from its parts. `messages` and `owners` are made when they are first read; all is frozen. */
+export function assembleRequest({ session, dispatch, header: folded, history, side }: RequestParts): RequestData {
+  const header = effectiveHeader(folded, side)
+  const { prefix = [], before = [], after = [], owners } = header
+  const extra: readonly Signed[] = side?.messages ?? []
+  const segments = Object.freeze({ prefix: prefix.length, before: before.length, history: history.length + extra.length, after: after.length })
+  const ownersOf = (field: 'prefix' | 'before' | 'after', length: number): readonly Owner[] => Array.from({ length }, (_, index) => owners[field]?.[index] ?? 'loop')
+  const past = <T>(pick: (signed: Signed) => T): T[] => {
+    const list = new Array<T>(history.length)
+    for (let index = 0; index < history.length; index++) list[index] = pick(history.entries[index]!)
+    for (const signed of extra) list.push(pick(signed))
+    return list
+  }
+  const request = defined({ session, dispatch, config: header.config, system: header.system, tools: header.tools, segments })
+  lazy(request, 'messages', () => [...prefix, ...before, ...past((entry) => adoptJson(entry.message)), ...after])
+  lazy(request, 'owners', () => [...ownersOf('prefix', prefix.length), ...ownersOf('before', before.length), ...past((entry) => entry.owner), ...ownersOf('after', after.length)])
+  return request as typeof request & Pick<Request, 'messages' | 'owners'>
+}
+
+/** An enumerable property that is computed once, when it is first read: a step must not cost what is old. */
+function lazy<T extends object>(target: object, name: string, make: () => T): void {
+  let value: T | undefined
+  Object.defineProperty(target, name, { enumerable: true, get: () => (value ??= Object.freeze(make())) })
+}
+
+/** Chain of the history and digest of a request, from digests that are kept: costs what is new. */
+export function proveRequest(header: EpochHeader, history: Digest, side?: Pick<Dispatch, 'messages' | 'config' | 'tools'>): { readonly history: Digest; readonly digest: Digest } {
+  const link = (side?.messages ?? []).reduce((previous, { message }) => chain(previous, digestOf(message)), history)
+  return { history: link, digest: requestDigest(requestDigests(effectiveHeader(header, side), link)) }
+}
+
+/** A dispatch that a fold has reached: what it would be assembled from, and proven by, right now. */
+export function partsAt(fold: Fold, session: string, seq: number, dispatch: Dispatch): RequestParts {
+  const { header } = fold.headers
+  if (!header) throw new LogError('a dispatch without a header before it (L8)', seq)
+  const boundary = fold.surface.boundary
+  if (dispatch.purpose === undefined && boundary !== dispatch.boundary) throw new LogError(`it names boundary ${dispatch.boundary}, but ${boundary === undefined ? 'no step is open' : `the open step has ${boundary}`}`, seq)
+  if (dispatch.purpose !== undefined && dispatch.boundary !== (boundary ?? seq)) throw new LogError(`it names boundary ${dispatch.boundary}, but ${boundary ?? seq} holds`, seq)
+  const parts = { session, dispatch: seq, header, history: fold.surface.snapshot() }
+  return dispatch.purpose === undefined ? parts : { ...parts, side: dispatch }
+}
+
+/**
+ * Gives a request back from the log alone (L1).
+ *
+ * @param dispatch the seq of its `request/dispatch`
+ * @throws LogError where the log is not well-formed up to there, or has no such dispatch
+ */
+export function rebuild(events: Iterable<SessionEvent>, dispatch: number): RequestData {
+  const fold = new Fold()
+  let session = ''
+  for (const event of events) {
+    if (event.type === 'session/open') session = event.data.id
+    fold.apply(event)
+    if (event.seq !== dispatch) continue
+    if (event.type !== 'request/dispatch') throw new LogError(`it is a ${event.type}, not a request/dispatch`, dispatch)
+    return assembleRequest(partsAt(fold, session, event.seq, event.data))
+  }
+  throw new LogError(`the log ends at event ${fold.length - 1}; there is no event ${dispatch}`)
+}

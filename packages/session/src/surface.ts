@@ -1,0 +1,182 @@
+import { type Digest, EMPTY_CHAIN, type Message, type Owner, callsOf, chain, digestOf } from '@headrace/message'
+import { LogError } from './error.ts'
+import type { CallRef, EntryId, EventMap, SessionEvent, Signed } from './event.ts'
+
+/** A message of the history: the event it came from, and who put it there. */
+export interface Entry {
+  readonly id: EntryId
+  readonly seq: number
+  readonly message: Message
+  readonly owner: Owner
+}
+
+/** What the open step has so far. It joins the surface when the step ends, in an order of its own. */
+interface OpenStep {
+  readonly boundary: number
+  assistant: Entry | undefined
+  readonly calls: { readonly id: string; readonly name: string; started: boolean; result?: Entry; contexts: readonly Entry[] }[]
+  readonly contexts: Entry[]
+}
+
+/** A history as it was at a boundary. Cheap: it shares the surface's array, which only grows. */
+export interface HistorySnapshot {
+  readonly entries: readonly Entry[]
+  readonly length: number
+}
+
+/**
+ * The ordered list of entries that become messages, derived from a log one event at a time.
+ *
+ * What is appended inside an open step stands behind that step's assistant message and results, whatever the timing; results and
+ * their contexts stand in call order. Until the step ends, the surface is what it was at the boundary.
+ */
+export class Surface {
+  private entries: Entry[] = []
+  /** Chain digests: `links[n]` is over the first `n` entries. Computed when asked for. */
+  private links: Digest[] = [EMPTY_CHAIN]
+  private step: OpenStep | undefined
+
+  /** Takes in an event. @throws LogError where the log would break L16 or the order of steps; nothing has changed then */
+  apply(event: SessionEvent): void {
+    switch (event.type) {
+      case 'session/open': return this.push(entriesOf(event.seq, (event.data.seed ?? []).map((message) => ({ message, owner: seedOwner(message) }))))
+      case 'step/start': return this.open(event.seq)
+      case 'step/end': return this.close(event.seq)
+      case 'user/message': {
+        if (this.step) throw new LogError('a user message inside an open step', event.seq)
+        return this.push(entriesOf(event.seq, [event.data]))
+      }
+      case 'context/message': {
+        const entries = entriesOf(event.seq, [event.data])
+        if (this.step) this.step.contexts.push(...entries)
+        else this.push(entries)
+        return
+      }
+      case 'assistant/message': return this.answer(event.seq, event.data)
+      case 'tool/start': return void (this.callOf(event.data, event.seq).started = true)
+      case 'tool/result': return this.result(event.seq, event.data)
+      case 'surface/replace': return this.replace(event.seq, event.data)
+    }
+  }
+
+  /** The history now: while a step is open, as of its boundary. */
+  snapshot(): HistorySnapshot {
+    return { entries: this.entries, length: this.entries.length }
+  }
+
+  get boundary(): number | undefined {
+    return this.step?.boundary
+  }
+
+  /** Digest chain of the history. Costs what is new since it was last asked for. */
+  chain(): Digest {
+    for (let index = this.links.length - 1; index < this.entries.length; index++) {
+      this.links.push(chain(this.links[index]!, digestOf(this.entries[index]!.message)))
+    }
+    return this.links[this.entries.length]!
+  }
+
+  /** Digest chain as it will be when the open step ends. */
+  closingChain(): Digest {
+    return this.closing().reduce((link, entry) => chain(link, digestOf(entry.message)), this.chain())
+  }
+
+  /** The open step's calls that have no result yet, in order. */
+  openCalls(): readonly (CallRef & { readonly id: string; readonly name: string; readonly started: boolean })[] {
+    const step = this.step
+    if (!step?.assistant) return []
+    const { seq: assistant } = step.assistant
+    return step.calls.flatMap((call, index) => (call.result ? [] : [{ assistant, index, id: call.id, name: call.name, started: call.started }]))
+  }
+
+  /** What tells topics what the model will have been told: the surface, and what the open step adds. */
+  visible(): readonly Entry[] {
+    return this.step ? [...this.entries, ...this.closing()] : this.entries
+  }
+
+  private push(entries: readonly Entry[]): void {
+    this.entries.push(...entries)
+  }
+
+  private open(seq: number): void {
+    if (this.step) throw new LogError(`a step inside the step of boundary ${this.step.boundary}`, seq)
+    this.step = { boundary: seq, assistant: undefined, calls: [], contexts: [] }
+  }
+
+  private close(seq: number): void {
+    if (!this.step) throw new LogError('the end of a step that was not open', seq)
+    const missing = this.step.calls.findIndex((call) => !call.result)
+    if (missing >= 0) throw new LogError(`the step ends while call ${missing} (${this.step.calls[missing]!.name}) has no result (L16)`, seq)
+    this.push(this.closing())
+    this.step = undefined
+  }
+
+  private closing(): readonly Entry[] {
+    if (!this.step) return []
+    const { assistant, calls, contexts } = this.step
+    const said = assistant && assistant.message.content.length > 0 ? [assistant] : []
+    return [...said, ...calls.flatMap((call) => call.result ?? []), ...calls.flatMap((call) => call.contexts), ...contexts]
+  }
+
+  private answer(seq: number, data: EventMap['assistant/message']): void {
+    if (!this.step) throw new LogError('an assistant message outside a step', seq)
+    if (this.step.assistant) throw new LogError('a second assistant message in one step', seq)
+    this.step.assistant = entriesOf(seq, [{ message: data.message, owner: 'model' }])[0]
+    for (const { id, name } of callsOf(data.message)) this.step.calls.push({ id, name, started: false, contexts: [] })
+  }
+
+  private callOf({ assistant, index }: CallRef, seq: number): OpenStep['calls'][number] {
+    const call = this.step?.assistant?.seq === assistant ? this.step.calls[index] : undefined
+    if (!call) throw new LogError(`there is no call ${index} of message ${assistant} in the open step`, seq)
+    return call
+  }
+
+  private result(seq: number, data: EventMap['tool/result']): void {
+    const call = this.callOf(data, seq)
+    if (call.result) throw new LogError(`a second result for call ${data.index} (${call.name})`, seq)
+    const [block] = data.message.content
+    if (block.id !== call.id || block.name !== call.name) throw new LogError(`the result answers ${block.name} ${block.id}, the call is ${call.name} ${call.id}`, seq)
+    const [result, ...contexts] = entriesOf(seq, [{ message: data.message, owner: 'tool' }, ...(data.additionalContext ?? [])])
+    call.result = result!
+    call.contexts = contexts
+  }
+
+  private replace(seq: number, data: EventMap['surface/replace']): void {
+    if (this.step) throw new LogError('the surface cannot be replaced while a step is open; use agent/pre-step', seq)
+    const first = this.entries.findIndex((entry) => entry.id === data.first)
+    const last = this.entries.findIndex((entry) => entry.id === data.last)
+    for (const [id, index] of [[data.first, first], [data.last, last]] as const) {
+      if (index < 0) throw new LogError(`entry ${id} is not on the surface: it is unknown, or was replaced already`, seq)
+    }
+    if (last < first) throw new LogError(`entry ${data.last} stands before entry ${data.first}`, seq)
+    const entries = [...this.entries.slice(0, first), ...entriesOf(seq, data.messages), ...this.entries.slice(last + 1)]
+    const broken = unpaired(entries.map((entry) => entry.message))
+    if (broken !== undefined) throw new LogError(`replacing ${data.first} to ${data.last} would leave a tool call without its result, or a result without its call, at message ${broken} (L16)`, seq)
+    // A new array: snapshots of the old one stay as they were.
+    this.entries = entries
+    this.links.length = Math.min(this.links.length, first + 1)
+  }
+}
+
+function entriesOf(seq: number, signed: readonly Signed[]): readonly Entry[] {
+  return signed.map(({ message, owner }, part) => ({ id: part === 0 ? `${seq}` : `${seq}.${part}`, seq, message, owner }))
+}
+
+function seedOwner(message: Message): Owner {
+  return ({ system: 'app', user: 'user', assistant: 'model', tool: 'tool' } as const)[message.role]
+}
+
+/** Index of the first message that breaks L16: each call has one result, in call order, adjacent; `undefined` where none does. */
+export function unpaired(messages: readonly Message[]): number | undefined {
+  let waiting: readonly { readonly id: string }[] = []
+  for (const [index, message] of messages.entries()) {
+    if (message.role === 'tool') {
+      if (waiting[0]?.id !== message.content[0].id) return index
+      waiting = waiting.slice(1)
+    } else {
+      if (waiting.length > 0) return index
+      waiting = callsOf(message)
+    }
+  }
+  return waiting.length > 0 ? messages.length : undefined
+}

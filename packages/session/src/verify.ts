@@ -1,0 +1,95 @@
+import type { Digest } from '@headrace/message'
+import { HeadraceError } from '@headrace/message'
+import { LogError } from './error.ts'
+import type { SessionEvent } from './event.ts'
+import { Fold } from './fold.ts'
+import { partsAt, proveRequest } from './rebuild.ts'
+
+/** Something in a log that is not as it was recorded. */
+export interface Difference {
+  readonly seq: number
+  readonly what: string
+}
+
+export interface Verification {
+  readonly events: number
+  /** Requests that were rebuilt and compared. */
+  readonly requests: number
+  /** Messages of the history. */
+  readonly messages: number
+  /** The last chain. Kept elsewhere, it also proves that nobody recomputed the log. */
+  readonly chain: Digest
+  /** The first difference; absent where every request rebuilds as it was recorded. */
+  readonly difference?: Difference
+}
+
+/** Rebuilds every request of a log while it is fed, one event at a time, in memory bounded by what the model saw. */
+export class Verifier {
+  private readonly fold = new Fold()
+  private session = ''
+  private requests = 0
+  private lastProof = -1
+
+  /** @throws LogError at the first difference, or where the log is not well-formed */
+  feed(event: SessionEvent): void {
+    if (event.type === 'session/open') this.session = event.data.id
+    if (event.type === 'step/end') this.compare(event.seq, 'history at the end of the step', this.fold.surface.closingChain(), event.data.digest)
+    this.fold.apply(event)
+    if (event.type !== 'request/dispatch') return
+    const { header, side } = partsAt(this.fold, this.session, event.seq, event.data)
+    const { history, digest } = proveRequest(header, this.fold.surface.chain(), side)
+    this.compare(event.seq, 'history', history, event.data.history)
+    this.compare(event.seq, 'request', digest, event.data.digest)
+    this.requests++
+  }
+
+  result(difference?: Difference): Verification {
+    const { surface, length } = this.fold
+    const open = surface.snapshot().length
+    return { events: length, requests: this.requests, messages: open, chain: surface.chain(), ...(difference && { difference }) }
+  }
+
+  private compare(seq: number, what: string, rebuilt: Digest, recorded: Digest): void {
+    if (rebuilt !== recorded) {
+      throw new LogError(`the ${what} rebuilds as ${rebuilt}, but ${recorded} was recorded; the log was equal up to ${this.lastProof < 0 ? 'its beginning' : `event ${this.lastProof}`}`, seq, 'LOG_DIFFERS')
+    }
+    this.lastProof = seq
+  }
+}
+
+/** Rebuilds every request of a log and compares it with what was recorded. Never throws for what is in the log. */
+export function verify(events: Iterable<SessionEvent>): Verification {
+  const verifier = new Verifier()
+  let seq = 0
+  try {
+    for (const event of events) {
+      verifier.feed(event)
+      seq = event.seq + 1
+    }
+  } catch (error) {
+    if (!(error instanceof HeadraceError)) throw error
+    return verifier.result({ seq: error instanceof LogError ? (error.seq ?? seq) : seq, what: error.message })
+  }
+  return verifier.result()
+}
+
+/** A second fold, fed the serialised events, that checks each request before it leaves: what is in memory and what is in the log agree. */
+export class Witness {
+  private readonly fold = new Fold()
+  private readonly session: string
+
+  constructor(session: string) {
+    this.session = session
+  }
+
+  feed(json: string): void {
+    this.fold.apply(JSON.parse(json) as SessionEvent)
+  }
+
+  /** @throws LogError where the request about to leave is not what the log says */
+  check(dispatch: SessionEvent<'request/dispatch'>): void {
+    const { header, side } = partsAt(this.fold, this.session, dispatch.seq, dispatch.data)
+    const { digest } = proveRequest(header, this.fold.surface.chain(), side)
+    if (digest !== dispatch.data.digest) throw new LogError(`the request rebuilds from the log as ${digest}, not as ${dispatch.data.digest}; it was not sent (L1)`, dispatch.seq, 'LOG_DIFFERS')
+  }
+}
