@@ -1,0 +1,118 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import { messageOf, sha256 } from '@headrace/message'
+import { BlockCache, type PromptCache } from './cache.ts'
+import { type Target, fail, sendError, sendJson, sendStream, sendWhole, untilAborted } from './delivery.ts'
+import { Refusal, parseBody, readBytes } from './intake.ts'
+import type { ModelServerOptions } from './options.ts'
+import { type Answer, type Completion, type Reply, type Script, complete, toReply } from './reply.ts'
+import { type OpenRequest, type RefusedRequest, redact } from './request.ts'
+import { promptText, tokensOf } from './tokens.ts'
+
+/** What every exchange of a server shares. */
+export interface Desk {
+  readonly script: Script
+  readonly options: ModelServerOptions
+  readonly requests: OpenRequest[]
+  readonly refused: RefusedRequest[]
+  /** By model: providers share nothing between two. */
+  readonly caches: Map<string, PromptCache>
+  /** Aborted when the server closes. */
+  readonly closing: AbortSignal
+}
+
+const MAX_BODY = 64 * 1024 * 1024
+
+/** Takes one HTTP request to its end, whatever that is; resolves when its response is closed, never rejects. */
+export async function serve(desk: Desk, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const over = new AbortController()
+  const closed = new Promise<void>((resolve) => {
+    const end = () => {
+      request.socket.off('close', end)
+      over.abort()
+      resolve()
+    }
+    response.once('close', end)
+    // A pipelined request that waits for another one's answer has no socket yet, and would never hear that it is gone.
+    request.socket.once('close', end)
+  })
+  const time = Date.now()
+  let bytes: Buffer = Buffer.alloc(0)
+  try {
+    bytes = await readBytes(request, desk.options.maxBody ?? MAX_BODY)
+    await route(desk, request, response, bytes, time, over.signal)
+  } catch (error) {
+    if (error instanceof Refusal) {
+      const { status } = error.failure
+      desk.refused.push({ ...received(request, bytes, time), method: request.method ?? '', status, message: error.message })
+      sendError(response, error.failure, error.headers)
+    } else if (!response.headersSent && !over.signal.aborted) {
+      sendError(response, { status: 500, message: messageOf(error) })
+    }
+  }
+  if (!response.writableEnded) response.destroy()
+  await closed
+}
+
+async function route(desk: Desk, request: IncomingMessage, response: ServerResponse, bytes: Buffer, time: number, signal: AbortSignal): Promise<void> {
+  const [path = ''] = (request.url ?? '').split('?')
+  const method = METHODS.get(path)
+  if (method === undefined) throw new Refusal({ status: 404, code: 'unknown_url', message: `Unknown request URL: ${request.method} ${path}.` })
+  if (method !== request.method) {
+    throw new Refusal({ status: 405, code: 'method_not_supported', message: `${path} takes ${method}, not ${request.method}.` }, { allow: method })
+  }
+  if (desk.options.apiKey !== undefined && request.headers.authorization !== `Bearer ${desk.options.apiKey}`) {
+    throw new Refusal({ status: 401, code: 'invalid_api_key', message: 'Incorrect API key provided.' })
+  }
+  if (method === 'GET') return sendJson(response, 200, modelList(desk.options.models ?? ['scripted']))
+  const body = parseBody(bytes)
+  const call: OpenRequest = { ...received(request, bytes, time), index: desk.requests.length, digest: sha256(bytes), body, outcome: 'pending' }
+  desk.requests.push(call)
+  signal.addEventListener('abort', () => {
+    if (call.outcome === 'pending') call.outcome = response.writableFinished ? 'answered' : desk.closing.aborted ? 'closed' : 'aborted'
+  }, { once: true })
+  await answer(desk, { response, request: call, signal })
+}
+
+const METHODS: ReadonlyMap<string, string> = new Map([['/v1/chat/completions', 'POST'], ['/v1/models', 'GET']])
+
+async function answer(desk: Desk, target: Target): Promise<void> {
+  const { request, signal } = target
+  let reply: Reply
+  let completion: Completion | undefined
+  try {
+    // A script may wait for what never comes; it must not outlive its client.
+    reply = toReply(await Promise.race([desk.script(request.body, { index: request.index, request, signal }), untilAborted(signal)]))
+    if (!reply.hang && !reply.error) completion = finish(desk, request, reply)
+  } catch (error) {
+    if (!signal.aborted) fail(target, { status: 500, code: 'script_error', message: messageOf(error) })
+    return
+  }
+  if (reply.hang) return untilAborted(signal)
+  if (reply.error) {
+    if (reply.delay) await pause(reply.delay, undefined, { signal })
+    return fail(target, reply.error)
+  }
+  if (completion) await (request.body.stream === true ? sendStream : sendWhole)(target, reply, completion)
+}
+
+/** Completes an answer and bills it; only what is answered is in the cache afterwards. */
+function finish({ caches, options }: Desk, request: OpenRequest, reply: Answer): Completion {
+  const { body } = request
+  let cache = caches.get(body.model)
+  if (!cache) caches.set(body.model, cache = options.cache?.() ?? new BlockCache())
+  const completion = complete(reply, request, cache.send({ tokens: tokensOf(promptText(body)) }))
+  if (completion.usage) {
+    const { input, cached, written, output } = completion.usage
+    request.usage = { input, cached, written, output }
+  }
+  return completion
+}
+
+function received(request: IncomingMessage, bytes: Buffer, time: number): Pick<OpenRequest, 'time' | 'path' | 'headers' | 'raw'> {
+  return { time, path: request.url ?? '', headers: redact(request.headers), raw: bytes.toString('utf8') }
+}
+
+function modelList(models: readonly string[]): object {
+  return { object: 'list', data: models.map((id) => ({ id, object: 'model', created: 0, owned_by: 'headrace' })) }
+}
