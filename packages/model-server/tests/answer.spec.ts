@@ -83,6 +83,12 @@ describe('an answer', () => {
     expect(server.requests[0]?.usage).toEqual({ input: 100, cached: 64, written: 0, output: 7 })
   })
 
+  it('never claims more cached tokens than it claims there were', async () => {
+    await start(() => ({ text: 'ok', usage: { input: 50 } }))
+    for (let time = 0; time < 2; time++) await post(server, { messages: [{ role: 'user', content: 'x'.repeat(1_000) }] })
+    expect(server.requests.map((request) => [request.usage?.input, request.usage?.cached])).toEqual([[50, 0], [50, 50]])
+  })
+
   it('sends no usage at all when told so', async () => {
     await start(() => ({ text: 'Hi', usage: null }))
     expect((await chunks(await stream(server, { stream_options: { include_usage: true } }))).some((chunk) => 'usage' in chunk)).toBe(false)

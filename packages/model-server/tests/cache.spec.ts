@@ -36,6 +36,7 @@ describe('UnitCache', () => {
     cache.send({ tokens: run(0, 100), output: run(100, 110) })
     expect(cache.send({ tokens: run(0, 150) })).toEqual({ input: 150, cached: 110, written: 0 })
     expect(cache.send({ tokens: run(0, 105) }).cached).toBe(100)
+    expect(cache.send({ tokens: run(0, 100), output: run(100, 110) }).cached).toBe(100)
   })
 
   it('finds nothing in a request it only parts from, but reads that part the next time', () => {

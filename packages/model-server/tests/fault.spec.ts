@@ -74,6 +74,18 @@ describe('a stream', () => {
     expect(all).toHaveLength(13)
   })
 
+  it('that its client does not read waits for it, and ends when it leaves', async () => {
+    await start(() => ({ text: 'x'.repeat(20_000_000), chunkSize: 100_000 }))
+    const controller = new AbortController()
+    const response = await stream(server, {}, { signal: controller.signal })
+    await pause(300)
+    expect(server.requests[0]?.outcome).toBe('pending')
+    controller.abort()
+    await expect(response.text()).rejects.toThrow()
+    await server.idle()
+    expect(server.requests[0]?.outcome).toBe('aborted')
+  })
+
   it('that its client leaves is recorded as aborted, and its script hears of it', async () => {
     let signal: AbortSignal | undefined
     await start((_, call) => {
@@ -219,7 +231,7 @@ describe('what is no call of the model is refused in JSON and never reaches the 
     expect(server.refused.map(({ method, path, status }) => `${method} ${path} ${status}`)).toEqual(['POST /v1/completions 404', 'GET /v1/chat/completions 405'])
   })
 
-  it('a body that is too large, read to its end and not kept', async () => {
+  it('a body that is too large, once it was read to its end', async () => {
     await start(never, { maxBody: 1_000_000 })
     const response = await post(server, messages({ role: 'user', content: 'x'.repeat(8_000_000) }))
     expect(response.status).toBe(413)
