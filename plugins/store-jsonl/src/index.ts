@@ -1,1 +1,4 @@
-export {}
+export type { FileLayer } from './files.ts'
+export { nodeFiles } from './files.ts'
+export * from './plugin.ts'
+export { JsonlStore, type JsonlStoreOptions } from './store.ts'

@@ -1,0 +1,68 @@
+import fs from 'node:fs'
+import { promisify } from 'node:util'
+
+/**
+ * Every call that changes what the store must not lose. Another layer can be put in its place: one that encrypts, or, in tests, one
+ * that fails or forgets what was not synced. Reading, and the lock files, go to `node:fs` directly.
+ */
+export interface FileLayer {
+  /** Opens a file for appending, mode 0600; `ax` refuses one that exists (EEXIST). */
+  open(path: string, flags: 'a' | 'ax'): number
+  /** Appends bytes; returns how many, which may be fewer. */
+  write(fd: number, bytes: Uint8Array): number
+  truncate(path: string, length: number): void
+  /** Makes a file's bytes and length durable. */
+  sync(fd: number): Promise<void>
+  /** Makes a folder's entries durable: files that were made, renamed or removed in it. */
+  syncDirectory(path: string): Promise<void>
+  close(fd: number): void
+  rename(from: string, to: string): void
+  /** Removes a file, or a folder with what is in it; none is fine. */
+  remove(path: string): void
+  /** Makes a folder, mode 0700, and those above it; returns the topmost that was made. */
+  makeDirectory(path: string): string | undefined
+}
+
+const datasync = promisify(fs.fdatasync)
+const sync = promisify(fs.fsync)
+
+/** The file system of this machine. */
+export const nodeFiles: FileLayer = {
+  open: (path, flags) => fs.openSync(path, flags, 0o600),
+  write: (fd, bytes) => fs.writeSync(fd, bytes),
+  truncate: (path, length) => fs.truncateSync(path, length),
+  sync: datasync,
+  async syncDirectory(path) {
+    if (process.platform === 'win32') return // has no such call; NTFS journals its entries
+    const fd = fs.openSync(path, 'r')
+    try {
+      await sync(fd)
+    } finally {
+      fs.closeSync(fd)
+    }
+  },
+  close: (fd) => fs.closeSync(fd),
+  rename: (from, to) => fs.renameSync(from, to),
+  remove: (path) => fs.rmSync(path, { recursive: true, force: true }),
+  makeDirectory: (path) => fs.mkdirSync(path, { recursive: true, mode: 0o700 }),
+}
+
+/** The same layer, with syncs left out. */
+export function withoutSync(files: FileLayer): FileLayer {
+  const none = (): Promise<void> => Promise.resolve()
+  return new Proxy(files, { get: (layer, key) => (key === 'sync' || key === 'syncDirectory' ? none : Reflect.get(layer, key, layer) as unknown) })
+}
+
+/** Appends all bytes, however many calls that takes. */
+export function writeAll(files: FileLayer, fd: number, bytes: Uint8Array): void {
+  for (let rest = bytes; rest.length > 0;) {
+    const written = files.write(fd, rest)
+    if (written <= 0) throw new Error('the file takes no more bytes')
+    rest = rest.subarray(written)
+  }
+}
+
+/** True for an error of the file system with one of these codes. */
+export function isCode(error: unknown, ...codes: readonly string[]): boolean {
+  return codes.includes((error as NodeJS.ErrnoException | undefined)?.code ?? '')
+}

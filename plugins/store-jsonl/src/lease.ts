@@ -1,0 +1,136 @@
+import { dirname } from 'node:path'
+import { messageOf } from '@headrace/message'
+import { type Batch, type Lease, StoreError } from '@headrace/session'
+import { type FileLayer, writeAll } from './files.ts'
+import { encodeLine } from './line.ts'
+import type { Lock } from './lock.ts'
+
+/** Where a log ends when it is leased. */
+export interface End {
+  readonly size: number
+  /** The seq that comes next. */
+  readonly next: number
+  readonly repaired?: { readonly offset: number; readonly bytes: number }
+}
+
+export interface LeaseOptions {
+  readonly id: string
+  readonly path: string
+  readonly files: FileLayer
+  readonly lock: Lock
+}
+
+/** The right to write one file. A write or sync that fails and cannot be taken back ends it: read-only rather than wrong. */
+export class JsonlLease implements Lease {
+  readonly id: string
+  readonly lost: AbortSignal
+  readonly repaired?: { readonly offset: number; readonly bytes: number }
+  private readonly options: LeaseOptions
+  private readonly fd: number
+  private readonly losing = new AbortController()
+  private size: number
+  private next: number
+  /** Bytes known to be on disk. What an earlier process wrote and never synced is not: hence -1 at first. */
+  private synced = -1
+  private running: { readonly size: number; readonly done: Promise<void> } | undefined
+  private waiting: Promise<void> | undefined
+  private failure: StoreError | undefined
+  private released: Promise<void> | undefined
+
+  constructor(options: LeaseOptions, fd: number, end: End) {
+    this.id = options.id
+    this.lost = this.losing.signal
+    this.options = options
+    this.fd = fd
+    this.size = end.size
+    this.next = end.next
+    if (end.repaired) this.repaired = end.repaired
+  }
+
+  append(batch: Batch): void {
+    if (this.failure) throw this.failure
+    if (this.released) throw new StoreError(`session ${this.id}: its lease was given back`, { code: 'LEASE_RELEASED' })
+    batch.events.forEach(({ seq }, index) => {
+      if (seq !== this.next + index) throw new StoreError(`session ${this.id}: seq ${seq} cannot be appended where ${this.next + index} comes next`, { code: 'LOG_SEQ' })
+    })
+    if (batch.events.length === 0) return
+    const line = encodeLine(batch.json)
+    try {
+      writeAll(this.options.files, this.fd, line)
+    } catch (error) {
+      throw this.takeBack(error)
+    }
+    this.size += line.length
+    this.next += batch.events.length
+  }
+
+  async flush(): Promise<void> {
+    if (this.failure) throw this.failure
+    const { running } = this
+    if (this.synced === this.size) return
+    if (!running) return this.start()
+    if (running.size === this.size) return running.done
+    // The sync that runs may have begun before the newest bytes: all that come meanwhile share the next one.
+    return (this.waiting ??= running.done.then(() => {
+      this.waiting = undefined
+      return this.flush()
+    }))
+  }
+
+  release(): Promise<void> {
+    return (this.released ??= this.end())
+  }
+
+  private async end(): Promise<void> {
+    try {
+      await this.flush()
+    } finally {
+      await this.running?.done.catch(() => undefined)
+      this.options.files.close(this.fd)
+      this.options.lock.release()
+    }
+  }
+
+  private start(): Promise<void> {
+    const { size } = this
+    const done = this.sync().then(
+      () => {
+        this.running = undefined
+        this.synced = size
+      },
+      (error: unknown) => {
+        this.running = undefined
+        // What a failed sync left on disk is not known, and a second one may say yes to it: hence never again.
+        throw this.fail(`cannot be synced (${messageOf(error)}); what was not acknowledged may be lost`, error)
+      },
+    )
+    this.running = { size, done }
+    return done
+  }
+
+  private async sync(): Promise<void> {
+    const { files, path, lock } = this.options
+    await files.sync(this.fd)
+    if (this.synced < 0) await files.syncDirectory(dirname(path))
+    if (lock.held) return
+    const { holder } = lock
+    this.failure ??= new StoreError(`session ${this.id}: its lease was lost to ${holder}; resume it from there`, { code: 'LEASE_LOST' })
+    this.losing.abort(this.failure)
+    throw this.failure
+  }
+
+  /** After a write that failed half-way, the file is as it was, or the lease ends. */
+  private takeBack(error: unknown): StoreError {
+    const { files, path } = this.options
+    try {
+      files.truncate(path, this.size)
+    } catch (second) {
+      return this.fail(`cannot be written (${messageOf(error)}), nor cut back to what it was (${messageOf(second)})`, error)
+    }
+    return new StoreError(`session ${this.id}: ${path} cannot be written (${messageOf(error)}); nothing of this append was kept`, { code: 'STORE_WRITE', cause: error })
+  }
+
+  private fail(problem: string, cause: unknown): StoreError {
+    return (this.failure ??= new StoreError(`session ${this.id}: ${this.options.path} ${problem}; it takes no more events: see to the disk, then resume`, { cause }))
+  }
+}

@@ -1,0 +1,69 @@
+import { isUtf8 } from 'node:buffer'
+import { crc32 } from 'node:zlib'
+import { LogError, type SessionEvent, checkEvent } from '@headrace/session'
+
+// A line is one append: an event, or a list of events. Its last field is the CRC-32 of the line's bytes before it, so that a flipped
+// bit anywhere is found, and the file stays JSON lines: {"seq":0,…,"sum":"1a2b3c4d"}   [{"seq":1,…},{"seq":2,…,"sum":"5e6f7a8b"}]
+const MARK = Buffer.from(',"sum":"')
+const HEX = 8
+const TAIL = MARK.length + HEX + 2
+const [BRACE, BRACKET, QUOTE] = [0x7d, 0x5d, 0x22]
+
+/** The line of one append, `\n` included, from the JSON of each event. */
+export function encodeLine(json: readonly string[]): Buffer {
+  const isList = json.length > 1
+  const body = (isList ? `[${json.join(',')}` : json[0]!).slice(0, -1)
+  return Buffer.from(`${body},"sum":"${crc32(body).toString(16).padStart(HEX, '0')}"}${isList ? ']' : ''}\n`)
+}
+
+/**
+ * The events of the line at `start` to `end` (its `\n` left out). A line without a sum, written by hand or by another tool, is taken
+ * where it is exact otherwise. Overwrites the bytes of the sum.
+ *
+ * @throws SyntaxError where the bytes are no JSON, LogError where they are no events or the sum does not match
+ */
+export function decodeLine(bytes: Buffer, start: number, end: number): readonly SessionEvent[] {
+  const stop = closeBeforeSum(bytes, start, end)
+  // With a sum that matches, the bytes are what an encoder wrote.
+  if (stop === undefined && !isUtf8(bytes.subarray(start, end))) throw new SyntaxError('it is not UTF-8')
+  const value = JSON.parse(bytes.toString('utf8', start, stop ?? end)) as unknown
+  if (!Array.isArray(value)) return [checkEvent(value)]
+  if (value.length === 0) throw new LogError('an empty list of events')
+  for (const event of value) checkEvent(event)
+  return value as SessionEvent[]
+}
+
+/** Checks the sum and closes the JSON where it began, so that no field has to be deleted. Where the JSON now ends; undefined without a sum. */
+function closeBeforeSum(bytes: Buffer, start: number, end: number): number | undefined {
+  const isList = bytes[end - 1] === BRACKET
+  const mark = end - TAIL - (isList ? 1 : 0)
+  if (mark <= start || !isMark(bytes, mark)) return undefined
+  if (!sumMatches(bytes, start, mark)) throw new LogError('its checksum does not match: at least one byte was changed', undefined, 'LOG_SUM')
+  bytes[mark] = BRACE
+  if (isList) bytes[mark + 1] = BRACKET
+  return mark + (isList ? 2 : 1)
+}
+
+/** True where a whole record, with its sum, stands at the beginning of these bytes, whatever follows it. */
+export function beginsWithRecord(bytes: Buffer): boolean {
+  for (let mark = bytes.indexOf(MARK); mark >= 0; mark = bytes.indexOf(MARK, mark + 1)) {
+    if (bytes[mark + TAIL - 1] === BRACE && sumMatches(bytes, 0, mark)) return true
+  }
+  return false
+}
+
+function isMark(bytes: Buffer, mark: number): boolean {
+  for (let index = 0; index < MARK.length; index++) if (bytes[mark + index] !== MARK[index]) return false
+  return bytes[mark + MARK.length + HEX] === QUOTE
+}
+
+function sumMatches(bytes: Buffer, start: number, mark: number): boolean {
+  let sum = 0
+  for (let index = mark + MARK.length, last = index + HEX; index < last; index++) {
+    const code = bytes[index]!
+    const digit = code >= 0x30 && code <= 0x39 ? code - 0x30 : code >= 0x61 && code <= 0x66 ? code - 0x57 : -1
+    if (digit < 0) return false
+    sum = sum * 16 + digit
+  }
+  return crc32(bytes.subarray(start, mark)) === sum
+}

@@ -1,0 +1,32 @@
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import type {} from '@headrace/agent'
+import type { Context } from 'cordis'
+import z from 'schemastery'
+import { JsonlStore } from './store.ts'
+
+export const name = 'store-jsonl'
+
+export const inject = ['sessions']
+
+export interface Config {
+  /** The folder of the logs. Default: `$XDG_STATE_HOME/headrace/sessions`, else `~/.local/state/headrace/sessions`. */
+  readonly directory: string
+  /** `barrier`: what is acknowledged survives a power cut (L17). `never`: a kill of the process only. */
+  readonly fsync: 'barrier' | 'never'
+}
+
+export const Config: z<Partial<Config>, Config> = z.object({
+  directory: z.string().description('The folder of the logs. Default: $XDG_STATE_HOME/headrace/sessions.'),
+  fsync: z.union(['barrier', 'never'] as const).default('barrier').description('When a log is synced: at every barrier (L17), or never.'),
+}) as unknown as z<Partial<Config>, Config>
+
+export async function apply(ctx: Context, { directory = defaultDirectory(), fsync }: Config): Promise<void> {
+  ctx.sessions.store(new JsonlStore({ directory, fsync }))
+}
+
+/** Where sessions are kept unless said otherwise, by the XDG base directory rules: a relative path there is ignored. */
+export function defaultDirectory(): string {
+  const state = process.env.XDG_STATE_HOME
+  return join(state && isAbsolute(state) ? state : join(homedir(), '.local', 'state'), 'headrace', 'sessions')
+}

@@ -1,0 +1,12 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { JsonlStore } from '@headrace/plugin-store-jsonl'
+import { storeConformance } from '@headrace/testing'
+
+for (const fsync of ['barrier', 'never'] as const) {
+  storeConformance(`JsonlStore with fsync ${fsync}`, () => {
+    const directory = mkdtempSync(join(tmpdir(), 'store-jsonl-'))
+    return { store: new JsonlStore({ directory, fsync }), dispose: () => rmSync(directory, { recursive: true }) }
+  })
+}
