@@ -1,0 +1,76 @@
+import type { Digest, Usage } from '@headrace/message'
+import type { Countable, TokenCounter } from './counter.ts'
+import { type BudgetTerms, OverflowError } from './overflow.ts'
+import { type ModelProfile, type Profiles, profileFinder } from './profile.ts'
+import { type ContextWeight, type WeighableContext, toolScale, weighContext } from './weight.ts'
+
+/** A request whose model is known. */
+export type Budgetable = Countable & Required<Pick<Countable, 'config'>>
+
+export type BudgetDecision =
+  | { readonly fits: true; readonly terms: BudgetTerms }
+  | { readonly fits: false; readonly terms: BudgetTerms; readonly error: OverflowError }
+
+/**
+ * Says whether a request fits its model before it is sent.
+ *
+ * ```ts
+ * const budget = new RequestBudget({ counter, profiles: { 'deepseek/*': { window: 128_000 } } })
+ * const decision = budget.check(request, budget.weigh(context))
+ * if (!decision.fits) throw decision.error
+ * ```
+ */
+export class RequestBudget {
+  readonly #counter: TokenCounter
+  readonly #counters: ReadonlySet<TokenCounter>
+  readonly #find: (model: string) => ModelProfile
+  readonly #weighTools: ReturnType<typeof toolScale>
+
+  /** @throws ProfileError */
+  constructor(options: {
+    /** The loop's: weighs contexts and tools as text, before a model is chosen, and the conversation where a profile has no counter. */
+    readonly counter: TokenCounter
+    readonly profiles?: Profiles
+  }) {
+    const { counter, profiles = {} } = options
+    this.#counter = counter
+    this.#counters = new Set([counter, ...Object.values(profiles).flatMap((profile) => profile.counter ?? [])])
+    this.#find = profileFinder(profiles)
+    this.#weighTools = toolScale((text) => counter.countText(text))
+  }
+
+  /** The profile of `provider/model`, its counter filled in. */
+  profileFor(model: string): Required<ModelProfile> {
+    return { counter: this.#counter, ...this.#find(model) }
+  }
+
+  /** Weighs the context of a run, once: give the result to every {@link check} of that run. */
+  weigh(context: WeighableContext): ContextWeight {
+    return weighContext(this.#counter, context)
+  }
+
+  /** Decides by the profile of the request's own config; a substitute is tried with `{ ...request, config: substitute }`. */
+  check(request: Budgetable, context?: ContextWeight): BudgetDecision {
+    const model = modelOf(request)
+    const { window, completionReserve, safetyMargin: margin, counter } = this.profileFor(model)
+    const reserve = request.config.maxOutputTokens ?? completionReserve
+    const count = counter.countRequest(request, { tools: this.#weighTools(request.tools), ...context && { context } })
+    const free = window - reserve - margin - count.total
+    const terms: BudgetTerms = Object.freeze({ window, reserve, margin, ...count, free })
+    return free >= 0 ? { fits: true, terms } : { fits: false, terms, error: new OverflowError(model, terms) }
+  }
+
+  /** Passes a bill on to the counter that counts for the request's model. */
+  recordUsage(request: Budgetable, usage: Usage, options?: { readonly contextDigest?: Digest }): void {
+    this.profileFor(modelOf(request)).counter.recordUsage(request, usage, options)
+  }
+
+  /** Has every counter forget its bills. */
+  invalidate(reason: string): void {
+    for (const counter of this.#counters) counter.invalidate(reason)
+  }
+}
+
+function modelOf({ config }: Budgetable): string {
+  return `${config.provider}/${config.model}`
+}
