@@ -2,7 +2,7 @@ import type { Usage } from '@headrace/message'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { calibratedCounter, heuristicCounter, weighContext } from '../src/index.ts'
-import { type Parts, assistant, context, request, someContext, someMessages, someParts, tool, usage, user, withContext } from './values.ts'
+import { type Parts, assistant, context, cpuTime, request, someContext, someMessages, someParts, tool, usage, user, withContext } from './values.ts'
 
 const base = heuristicCounter()
 const some: Parts = { system: 'You are brief.', tools: [tool('read')], prefix: [user('opener')], before: [user('framing')], history: [user('hello')], after: [user('now')] }
@@ -90,13 +90,8 @@ describe('the calibrated counter', () => {
   it('is cheap where little is new: a step on a long history counts only the new texts', () => {
     const history = Array.from({ length: 5_000 }, (_, index) => user(`message ${index} ${'and some words '.repeat(20)}`))
     const counter = calibratedCounter(base)
-    const time = (run: () => void) => {
-      const started = performance.now()
-      run()
-      return performance.now() - started
-    }
-    const first = time(() => counter.recordUsage(request({ history }), usage(9_000)))
-    const next = time(() => counter.countRequest(request({ history: [...history, user('one more')] })))
+    const first = cpuTime(() => counter.recordUsage(request({ history }), usage(9_000)))
+    const next = cpuTime(() => counter.countRequest(request({ history: [...history, user('one more')] })))
     expect(next).toBeLessThan(first / 3)
   })
 })

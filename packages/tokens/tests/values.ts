@@ -63,3 +63,11 @@ export const someParts: fc.Arbitrary<Parts> = fc.record({
   tools: fc.array(fc.constantFrom(tool('read'), tool('write')), { maxLength: 2 }),
 })
 export const someContext = fc.tuple(fc.option(fc.lorem(), { nil: undefined }), fc.option(fc.lorem(), { nil: undefined })).map(([head, tail]) => context(head, tail))
+
+/** Milliseconds of CPU that a synchronous run takes: other processes of a busy machine do not count. */
+export function cpuTime(run: () => void): number {
+  const started = process.cpuUsage()
+  run()
+  const { user: own, system: kernel } = process.cpuUsage(started)
+  return (own + kernel) / 1_000
+}
