@@ -52,8 +52,10 @@ export function toConfigPatch(input: unknown, at = 'config'): Partial<CallConfig
   const source = input as Record<ConfigField, unknown>
   const result: Record<string, unknown> = {}
   for (const field of CONFIG_FIELDS) {
-    const value = source[field]
-    if (value === undefined) continue
+    const given = source[field]
+    if (given === undefined) continue
+    // The copy is judged: another look at what was given may find something else.
+    const value = typeof given === 'object' ? copyJson(given, `${at}.${field}`) : given
     const [test, expected] = checks[field]
     if (!test(value)) throw new ConfigError(`${at}.${field}`, `must be ${expected}`)
     result[field] = value

@@ -1,4 +1,4 @@
-import { HeadraceError } from './error.ts'
+import { HeadraceError, messageOf } from './error.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export interface JsonObject {
@@ -30,7 +30,8 @@ export function isOurs(value: unknown): boolean {
  * Copies a value into plain, deep-frozen JSON (L11). What is already ours is returned as it is, without a walk.
  *
  * @param at how the value is called in an error, e.g. `prompt.input`
- * @throws JsonError for `undefined`, `NaN`, `-0`, lone surrogates, cycles, accessors, symbols, class instances, sparse arrays
+ * @throws JsonError for `undefined`, `NaN`, `-0`, lone surrogates, cycles, accessors, symbols, class instances, sparse arrays, and for
+ *   what throws when it is read
  */
 export function copyJson<T>(value: T, at = '$'): T {
   const trail: (string | number)[] = []
@@ -66,9 +67,10 @@ export function copyJson<T>(value: T, at = '$'): T {
   }
 
   function copyArray(source: readonly unknown[]): unknown[] {
-    if (Object.getPrototypeOf(source) !== Array.prototype) refuse('is an instance of a class')
+    if (!isPlainArray(source)) refuse('is an instance of a class')
     const { length } = source
-    if (Reflect.ownKeys(source).length !== length + 1) refuse('is a sparse array, or has named properties')
+    // A proxy may call an object its length.
+    if (typeof length !== 'number' || Reflect.ownKeys(source).length !== length + 1) refuse('is a sparse array, or has named properties')
     const result = new Array<unknown>(length)
     for (let index = 0; index < length; index++) result[index] = copyProperty(source, index)
     return result
@@ -81,9 +83,7 @@ export function copyJson<T>(value: T, at = '$'): T {
       if (typeof key === 'symbol') refuse(`has the symbol ${String(key)} as a key`)
       if (!key.isWellFormed()) refuse('has a key with a lone surrogate')
       const value = copyProperty(source, key)
-      // `result['__proto__'] = …` would set the prototype instead.
-      if (key === '__proto__') Object.defineProperty(result, key, { value, enumerable: true, configurable: true, writable: true })
-      else result[key] = value
+      put(result, key, value)
     }
     return result
   }
@@ -99,9 +99,14 @@ export function copyJson<T>(value: T, at = '$'): T {
     return value
   }
 
-  const result = copy(value)
-  if (typeof result === 'object' && result !== null) ours.add(result)
-  return result as T
+  try {
+    const result = copy(value)
+    if (typeof result === 'object' && result !== null) ours.add(result)
+    return result as T
+  } catch (error) {
+    // A proxy's trap; or a proxy that was revoked.
+    throw error instanceof JsonError ? error : refuse(`cannot be read: ${messageOf(error)}`)
+  }
 }
 
 /** A list each of whose items is ours by itself, so that its digest is computed once wherever it stands. */
@@ -130,9 +135,25 @@ export function sameJson(a: unknown, b: unknown): boolean {
 
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
-  if (prototype === Object.prototype || prototype === null) return true
-  // Another realm's Object.prototype: at the end of its chain, with what every Object.prototype has.
-  return typeof prototype === 'object' && Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf')
+  return prototype === null || isObjectPrototype(prototype)
+}
+
+function isPlainArray(value: readonly unknown[]): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  // Another realm's Array.prototype: an array itself, right above that realm's Object.prototype.
+  return prototype === Array.prototype || (Array.isArray(prototype) && isObjectPrototype(Object.getPrototypeOf(prototype)))
+}
+
+function isObjectPrototype(value: unknown): boolean {
+  if (value === Object.prototype) return true
+  // Another realm's: at the end of its chain, with what every Object.prototype has.
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === null && Object.hasOwn(value, 'isPrototypeOf')
+}
+
+function put(target: Record<string, unknown>, key: string, value: unknown): void {
+  // `target['__proto__'] = …` would set the prototype instead.
+  if (key === '__proto__') Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
+  else target[key] = value
 }
 
 function dotted(key: string): string {
@@ -145,6 +166,9 @@ export type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]:
 /** Drops fields that are `undefined`: absent has one spelling (L10). */
 export function defined<T extends object>(value: T): Defined<T> {
   const result: Record<string, unknown> = {}
-  for (const [key, field] of Object.entries(value)) if (field !== undefined) result[key] = field
+  for (const key of Object.keys(value)) {
+    const field = (value as Record<string, unknown>)[key]
+    if (field !== undefined) put(result, key, field)
+  }
   return result as Defined<T>
 }

@@ -1,6 +1,6 @@
 import type { Digest } from './digest.ts'
 import { HeadraceError } from './error.ts'
-import { type JsonObject, copyJson, isOurs } from './json.ts'
+import { type JsonObject, copyJson } from './json.ts'
 
 export interface TextBlock {
   readonly type: 'text'
@@ -86,7 +86,8 @@ export type OnRepair = (at: string) => void
 /** Text and images in their one representation: an array of blocks, no empty text, keys in our order, well-formed, frozen. */
 export function toContent(input: unknown, at: string, onRepair?: OnRepair): readonly (TextBlock | ImageBlock)[] {
   const items: readonly unknown[] = typeof input === 'string' ? [input] : Array.isArray(input) ? input : refuse(at, 'must be a string or a list of text and image blocks')
-  const blocks = items.map((item, index) => toContentBlock(item, typeof input === 'string' ? at : `${at}[${index}]`, onRepair))
+  // Not `map`, which passes over the holes of a sparse array.
+  const blocks = Array.from(items, (item, index) => toContentBlock(item, typeof input === 'string' ? at : `${at}[${index}]`, onRepair))
   return copyJson(blocks.filter((block) => block.type !== 'text' || block.text !== ''), at)
 }
 
@@ -96,7 +97,8 @@ function toContentBlock(item: unknown, at: string, onRepair?: OnRepair): TextBlo
   if (block.type === 'text') {
     only(block, ['type', 'text', 'metadata'], at)
     const text = toWellFormed(string(block.text, `${at}.text`), at, onRepair)
-    return block.metadata === undefined ? { type: 'text', text } : { type: 'text', text, metadata: copyJson(block.metadata as JsonObject, `${at}.metadata`) }
+    const { metadata } = block
+    return metadata === undefined ? { type: 'text', text } : { type: 'text', text, metadata: copyJson(fields(metadata, `${at}.metadata`) as JsonObject, `${at}.metadata`) }
   }
   if (block.type === 'image') {
     only(block, ['type', 'digest', 'mediaType'], at)
@@ -104,8 +106,11 @@ function toContentBlock(item: unknown, at: string, onRepair?: OnRepair): TextBlo
     if (!/^[0-9a-f]{64}$/.test(digest)) refuse(`${at}.digest`, 'must be 64 lower-case hex digits; store the bytes with putBlob() to get it')
     return { type: 'image', digest, mediaType: string(block.mediaType, `${at}.mediaType`) }
   }
-  return refuse(at, `must be a text or an image block, not ${JSON.stringify(block.type) ?? 'one without a type'}`)
+  return refuse(at, `must be a text or an image block, not ${shown(block.type)}`)
 }
+
+/** What {@link toContribution} returned: only these are known to be in the one representation. */
+const contributions = new WeakSet<object>()
 
 /**
  * A contribution in its one representation, frozen. A bare string is a `system` message.
@@ -113,17 +118,23 @@ function toContentBlock(item: unknown, at: string, onRepair?: OnRepair): TextBlo
  * @throws MessageError for any other role or block
  */
 export function toContribution(input: unknown, at: string, onRepair?: OnRepair): Contribution {
-  if (isOurs(input) && isContribution(input)) return input
-  if (typeof input === 'string') return copyJson<SystemMessage>({ role: 'system', content: toContent(input, at, onRepair) })
+  if (isContribution(input)) return input
+  if (typeof input === 'string') return contribution('system', toContent(input, at, onRepair))
   const message = fields(input, at)
   only(message, ['role', 'content'], at)
-  if (message.role !== 'system' && message.role !== 'user') refuse(`${at}.role`, `must be "system" or "user", not ${JSON.stringify(message.role) ?? 'absent'}`)
-  return copyJson<Contribution>({ role: message.role, content: toContent(message.content, `${at}.content`, onRepair) })
+  const { role } = message
+  if (role !== 'system' && role !== 'user') refuse(`${at}.role`, `must be "system" or "user", not ${shown(role)}`)
+  return contribution(role, toContent(message.content, `${at}.content`, onRepair))
+}
+
+function contribution(role: Contribution['role'], content: Contribution['content']): Contribution {
+  const message = copyJson<Contribution>({ role, content })
+  contributions.add(message)
+  return message
 }
 
 function isContribution(value: unknown): value is Contribution {
-  const message = value as Partial<Contribution>
-  return (message.role === 'system' || message.role === 'user') && isOurs(message.content)
+  return typeof value === 'object' && value !== null && contributions.has(value)
 }
 
 /** True where there is nothing for a model to read: no image, and no text but white space. */
@@ -156,6 +167,10 @@ function fields(value: unknown, at: string): Record<string, unknown> {
 function only(value: Record<string, unknown>, allowed: readonly string[], at: string): void {
   const unknown = Object.keys(value).find((key) => !allowed.includes(key))
   if (unknown !== undefined) refuse(at, `has an unknown field ${JSON.stringify(unknown)}; it may have ${allowed.join(', ')}`)
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value) : value === undefined ? 'absent' : `a ${typeof value}`
 }
 
 function string(value: unknown, at: string): string {
