@@ -1,4 +1,5 @@
 import type { Message } from '@headrace/message'
+import { checkHeader, checkHeaderDelta } from './check-header.ts'
 import { LogError } from './error.ts'
 import type { SessionEvent } from './event.ts'
 
@@ -22,12 +23,13 @@ export function checkEvent(value: unknown): SessionEvent {
   return value as SessionEvent
 }
 
-type Fields = Record<string, unknown>
+export type Fields = Record<string, unknown>
 
 const EVENT_FIELDS = new Set(['seq', 'time', 'type', 'data', 'required'])
 const ROLES = new Set(['system', 'user', 'assistant', 'tool'])
 
-class Check {
+/** The rules of one event; a failure names its seq and field. */
+export class Check {
   private readonly seq: number
 
   constructor(seq: number) {
@@ -40,7 +42,9 @@ class Check {
         this.count(data, 'version')
         this.string(data, 'id')
         return data.seed === undefined ? undefined : this.messages(data, 'seed')
-      case 'prompt/queued': return this.message(data, 'input', 'user')
+      case 'prompt/queued':
+        this.string(data, 'owner')
+        return this.message(data, 'input', 'user')
       case 'prompt/withdrawn': return this.count(data, 'prompt')
       case 'turn/start': return this.count(data, 'turn')
       case 'turn/end':
@@ -60,11 +64,8 @@ class Check {
         return this.signed(data, 'user')
       case 'context/message': return this.signed(data, 'system', 'user')
       case 'run/context': return
-      case 'request/header':
-        this.string(data, 'reason')
-        this.object(data, 'owners')
-        return this.config(this.object(data, 'header'))
-      case 'request/header-delta': return void this.object(data, 'delta')
+      case 'request/header': return checkHeader(this, data)
+      case 'request/header-delta': return checkHeaderDelta(this, data)
       case 'request/dispatch':
         this.count(data, 'boundary')
         this.string(data, 'history')
@@ -103,7 +104,7 @@ class Check {
   }
 
   number(data: Fields, field: string): void {
-    if (typeof data[field] !== 'number') this.fail(field, 'must be a number')
+    if (!Number.isFinite(data[field])) this.fail(field, 'must be a number')
   }
 
   object(data: Fields, field: string): Fields {
@@ -114,12 +115,12 @@ class Check {
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : this.fail(field, 'must be an object')
   }
 
-  private list(data: Fields, field: string): readonly unknown[] {
+  list(data: Fields, field: string): readonly unknown[] {
     const value = data[field]
     return Array.isArray(value) ? value : this.fail(field, 'must be a list')
   }
 
-  private count(data: Fields, field: string): void {
+  count(data: Fields, field: string): void {
     if (!Number.isSafeInteger(data[field]) || (data[field] as number) < 0) this.fail(field, 'must be a whole number')
   }
 
@@ -128,23 +129,21 @@ class Check {
     this.count(data, 'index')
   }
 
-  private config(header: Fields): void {
-    const config = this.object(header, 'config')
-    this.string(config, 'provider')
-    this.string(config, 'model')
-  }
-
   private signed(data: Fields, ...roles: readonly Message['role'][]): void {
     this.string(data, 'owner')
     this.message(data, 'message', ...roles)
   }
 
-  private messages(data: Fields, field: string): void {
-    for (const message of this.list(data, field)) this.message({ message } as Fields, 'message')
+  messages(data: Fields, field: string): void {
+    for (const message of this.list(data, field)) this.asMessage(message, field)
   }
 
   private message(data: Fields, field: string, ...roles: readonly Message['role'][]): void {
-    const message = this.object(data, field)
+    this.asMessage(data[field], field, ...roles)
+  }
+
+  private asMessage(value: unknown, field: string, ...roles: readonly Message['role'][]): void {
+    const message = this.asObject(value, field)
     const role = message.role as Message['role']
     if (roles.length > 0 ? !roles.includes(role) : !ROLES.has(role)) this.fail(`${field}.role`, `must be ${(roles.length > 0 ? roles : [...ROLES]).join(' or ')}`)
     const content = this.list(message, 'content')

@@ -29,6 +29,8 @@ export interface ErrorRecord {
 }
 
 export type TurnReason = 'done' | 'error' | 'limit' | 'blocked' | 'stopped' | 'cancelled' | 'lost'
+/** Why the last answer of a turn ended; `empty` where it had neither text nor calls. */
+export type TurnFinish = FinishReason | 'empty'
 export type StepReason = 'done' | 'error' | 'restep' | 'cancelled' | 'lost'
 /** How a call ended. Without a result of its own it was `not-started`, or its outcome is `unknown` (L16). */
 export type CallOutcome = 'done' | 'error' | 'denied' | 'not-started' | 'unknown'
@@ -39,7 +41,7 @@ export interface EventMap {
   'prompt/queued': { readonly input: UserMessage; readonly owner: Owner; readonly steer?: true; readonly context?: Json }
   'prompt/withdrawn': { readonly prompt: number; readonly reason: string }
   'turn/start': { readonly turn: number; readonly woke: 'prompt' | 'steer' | 'message' | 'wake'; readonly prompt?: number }
-  'turn/end': { readonly turn: number; readonly reason: TurnReason; readonly settled: number; readonly finish?: FinishReason; readonly error?: ErrorRecord }
+  'turn/end': { readonly turn: number; readonly reason: TurnReason; readonly settled: number; readonly finish?: TurnFinish; readonly error?: ErrorRecord }
   'step/start': { readonly turn: number; readonly step: number }
   'step/end': { readonly turn: number; readonly step: number; readonly reason: StepReason; readonly digest: Digest; readonly error?: ErrorRecord }
   'user/message': Signed<UserMessage> & { readonly prompt: number }
@@ -85,3 +87,9 @@ export type SessionEvent<T extends EventType = EventType> = {
 
 /** What is given to `append`: the log adds `seq` and `time`. */
 export type EventDraft<T extends EventType = EventType> = { [K in T]: { readonly type: K; readonly data: EventMap[K] } }[T]
+
+/** The types that the loop and the agent's methods write. Everything else is a plugin's: never surface, skipped by readers that do not know it. */
+export const CORE_TYPES: ReadonlySet<string> = new Set<EventType | 'run/context'>([
+  'session/open', 'prompt/queued', 'prompt/withdrawn', 'turn/start', 'turn/end', 'step/start', 'step/end', 'user/message', 'context/message',
+  'run/context', 'request/header', 'request/header-delta', 'request/dispatch', 'request/end', 'assistant/message', 'tool/start', 'tool/result', 'surface/replace',
+])

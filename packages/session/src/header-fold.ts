@@ -1,5 +1,5 @@
-import type { CallConfig, ConfigField, Owner } from '@headrace/message'
-import { defined, digestOf } from '@headrace/message'
+import type { CallConfig, ConfigField, Message, Owner } from '@headrace/message'
+import { adoptJson, digestOf } from '@headrace/message'
 import { LogError } from './error.ts'
 import type { EventDraft, SessionEvent } from './event.ts'
 import { type EpochHeader, type FieldRef, type HeaderData, type HeaderDelta, type HeaderReason, SHARED_FIELDS, type SharedField, applyHeaderDelta, diffHeader, toHeader } from './header.ts'
@@ -10,6 +10,8 @@ export interface OwnedConfig {
   readonly owners: Readonly<Partial<Record<ConfigField, Owner>>>
 }
 
+type Carried = NonNullable<EpochHeader[SharedField]>
+type SharedFields = { readonly [F in SharedField]?: Carried | FieldRef | undefined }
 type HeaderDraft = EventDraft<'request/header' | 'request/header-delta'>
 
 /** The header folded from a log, one event at a time; also writes the events that lead from one header to the next. */
@@ -18,9 +20,12 @@ export class HeaderFold {
   header: EpochHeader | undefined
   /** The last config that was no substitute: what seeds and the resume baseline start from. */
   baseline: OwnedConfig | undefined
-  /** Where each value was carried in full, by field and digest; and the value. One copy in memory as in the log. */
+  private substituted = false
+  /** The fields of each header event, by seq: one copy in memory as in the log. */
+  private readonly events = new Map<number, SharedFields>()
+  /** Where each value was carried first, by field and digest; digests are computed when they are first asked for. */
   private readonly carriers = new Map<string, number>()
-  private readonly values = new Map<string, EpochHeader[SharedField]>()
+  private readonly undigested: number[] = []
 
   /** Takes in an event; all but header events are passed over. @throws LogError for a reference to nowhere, a delta without a header, a prefix delta */
   apply(event: SessionEvent): void {
@@ -28,44 +33,54 @@ export class HeaderFold {
     else if (event.type === 'request/header-delta') this.applyDelta(event.data.delta, event.seq)
     else return
     const { config, owners } = this.header!
-    if (!event.data.substitute) this.baseline = { config, owners: owners.config ?? {} }
+    this.substituted = event.data.substitute === true
+    if (!this.substituted) this.baseline = { config, owners: owners.config ?? {} }
   }
 
   private applySnapshot(data: HeaderData, seq: number): void {
-    const resolved: Record<string, unknown> = { config: data.header.config }
-    for (const field of SHARED_FIELDS) {
-      const value = data.header[field]
-      if (value !== undefined) resolved[field] = this.resolve(field, value, seq)
-    }
-    this.header = toHeader({ ...resolved, owners: data.owners } as EpochHeader)
-    for (const field of SHARED_FIELDS) this.carry(field, data.header[field], seq)
+    const { header, owners } = data
+    const resolved: Record<string, unknown> = { config: adoptJson(header.config), owners }
+    for (const field of SHARED_FIELDS) resolved[field] = this.resolve(field, header[field], seq)
+    this.header = toHeader(resolved as unknown as EpochHeader)
+    this.carry(header, seq)
   }
 
   private applyDelta(delta: HeaderDelta, seq: number): void {
     if (!this.header) throw new LogError('a header delta without a header before it', seq)
     if ('prefix' in delta) throw new LogError('a delta of the prefix, which is frozen (L5)', seq)
-    const resolved: HeaderDelta = defined({
-      ...delta,
-      before: delta.before && (this.resolve('before', delta.before, seq) as HeaderDelta['before']),
-      after: delta.after && (this.resolve('after', delta.after, seq) as HeaderDelta['after']),
-    })
-    this.header = toHeader(applyHeaderDelta(this.header, resolved))
-    for (const field of ['before', 'after'] as const) this.carry(field, delta[field], seq)
+    const before = this.resolve('before', delta.before, seq) as readonly Message[] | undefined
+    const after = this.resolve('after', delta.after, seq) as readonly Message[] | undefined
+    if (delta.config) adoptJson(delta.config)
+    this.header = applyHeaderDelta(this.header, { ...delta, ...(before && { before }), ...(after && { after }) })
+    // Not system and tools, of which a delta has only what changed.
+    if (before || after) this.carry({ before: delta.before, after: delta.after }, seq)
   }
 
-  private resolve(field: SharedField, value: EpochHeader[SharedField] | FieldRef, seq: number): EpochHeader[SharedField] {
-    if (!isRef(value)) return value
-    const found = this.values.get(`${field}@${value.in}`)
-    if (found === undefined) throw new LogError(`its ${field} is said to stand in event ${value.in}, which does not carry one`, seq)
+  /** The value that stands in the event, or in the one it points to. What was just parsed is ours from here on. */
+  private resolve(field: SharedField, value: Carried | FieldRef | undefined, seq: number): Carried | undefined {
+    if (value === undefined) return undefined
+    if (!isRef(value)) return adoptJson(value)
+    const found = this.events.get(value.in)?.[field]
+    if (found === undefined || isRef(found) || found.length === 0) throw new LogError(`its ${field} is said to stand in event ${value.in}, which does not carry one`, seq)
     return found
   }
 
-  private carry(field: SharedField, value: unknown, seq: number): void {
-    if (value === undefined || isRef(value) || (Array.isArray(value) && value.length === 0)) return
-    const own = this.header![field]!
-    const key = `${field}:${digestOf(own)}`
-    if (!this.carriers.has(key)) this.carriers.set(key, seq)
-    this.values.set(`${field}@${seq}`, own)
+  private carry(fields: SharedFields, seq: number): void {
+    this.events.set(seq, fields)
+    this.undigested.push(seq)
+  }
+
+  private carrierOf(field: SharedField, value: Carried): number | undefined {
+    for (const seq of this.undigested.splice(0)) {
+      const fields = this.events.get(seq)!
+      for (const name of SHARED_FIELDS) {
+        const carried = fields[name]
+        if (carried === undefined || isRef(carried) || carried.length === 0) continue
+        const key = `${name}:${digestOf(carried)}`
+        if (!this.carriers.has(key)) this.carriers.set(key, seq)
+      }
+    }
+    return this.carriers.get(`${field}:${digestOf(value)}`)
   }
 
   /**
@@ -75,7 +90,9 @@ export class HeaderFold {
   owed(next: EpochHeader, anchor?: Exclude<HeaderReason, 'fallback'>, substitute?: true): HeaderDraft | undefined {
     const header = toHeader(next)
     const reason = anchor ?? (this.header ? undefined : 'initial')
-    const delta = reason ? 'fallback' : diffHeader(this.header!, header)
+    // A substitute's config that is to stay is said again, or the baseline would not have it.
+    const kept: HeaderDelta | undefined = this.substituted && !substitute ? { config: header.config } : undefined
+    const delta = reason ? 'fallback' : (diffHeader(this.header!, header) ?? kept)
     if (delta === undefined) return undefined
     if (delta !== 'fallback') return { type: 'request/header-delta', data: { delta: this.share(delta, ['before', 'after']), ...(substitute && { substitute }) } }
     const { owners, ...fields } = header
@@ -87,8 +104,8 @@ export class HeaderFold {
   private share<T extends object>(fields: T, names: readonly (keyof T & SharedField)[]): T {
     const refs: { [field: string]: FieldRef } = {}
     for (const field of names) {
-      const value = fields[field] as object | string | undefined
-      const seq = value === undefined ? undefined : this.carriers.get(`${field}:${digestOf(value)}`)
+      const value = fields[field] as Carried | undefined
+      const seq = value === undefined ? undefined : this.carrierOf(field, value)
       if (seq !== undefined) refs[field] = { in: seq }
     }
     return { ...fields, ...refs }

@@ -1,5 +1,5 @@
 import type { CallConfig, ConfigField, Message, Owner, ToolSchema } from '@headrace/message'
-import { copyJson, copyList, defined, sameJson, sameValue } from '@headrace/message'
+import { adoptJson, copyJson, copyList, defined, sameValue } from '@headrace/message'
 
 /** A system section as a part of `EpochHeader.system`: who added it, and its length in UTF-16 units. Sections are joined by a blank line. */
 export interface SectionOwner {
@@ -84,10 +84,12 @@ export interface HeaderDeltaData {
 }
 
 /**
- * The delta that turns `base` into `next`: `undefined` where nothing changed, `'fallback'` where a delta cannot say it
+ * The delta that turns one header into the other: `undefined` where nothing changed, `'fallback'` where a delta cannot say it
  * (tools in another order than by name, a new prefix) and a whole header must be written. Verified by applying it (L9).
  */
-export function diffHeader(base: EpochHeader, next: EpochHeader): HeaderDelta | 'fallback' | undefined {
+export function diffHeader(from: EpochHeader, to: EpochHeader): HeaderDelta | 'fallback' | undefined {
+  const base = toHeader(from)
+  const next = toHeader(to)
   if (base === next) return undefined
   if (!sameValue(base.prefix, next.prefix) || !sameValue(base.owners.prefix, next.owners.prefix)) return 'fallback'
   const owners = defined({
@@ -109,10 +111,10 @@ export function diffHeader(base: EpochHeader, next: EpochHeader): HeaderDelta | 
   return sameHeader(applyHeaderDelta(base, delta), next) ? delta : 'fallback'
 }
 
-/** Applies a delta. Its references must have been resolved, as the fold does. */
+/** The header that a delta leads to, as {@link toHeader} gives it. References must have been resolved, as the fold does. */
 export function applyHeaderDelta(base: EpochHeader, delta: HeaderDelta): EpochHeader {
   const owners = delta.owners ?? {}
-  return defined({
+  return toHeader(defined({
     config: delta.config ?? base.config,
     system: delta.system === undefined ? base.system : applySystem(base.system, delta.system),
     tools: delta.tools === undefined ? base.tools : applyTools(base.tools, delta.tools),
@@ -127,62 +129,7 @@ export function applyHeaderDelta(base: EpochHeader, delta: HeaderDelta): EpochHe
       before: owners.before === undefined ? base.owners.before : nonEmpty(owners.before),
       after: owners.after === undefined ? base.owners.after : nonEmpty(owners.after),
     }),
-  })
-}
-
-/** A difference between two headers: the field, the item in it, who owns it, and what became of it. */
-export interface Drift {
-  readonly field: (typeof HEADER_FIELDS)[number]
-  /** Name of the config field or tool; number of the section or message, from 0. */
-  readonly item: string
-  readonly owner: Owner
-  readonly change: 'added' | 'removed' | 'changed'
-}
-
-/** What drifted between two headers, named by field and owner (L13). Items of a list are matched by content, then by owner. */
-export function headerDrift(base: EpochHeader, next: EpochHeader): readonly Drift[] {
-  const drift: Drift[] = []
-  const compare = (field: Drift['field'], before: readonly Item[], after: readonly Item[]): void => {
-    const gone = before.filter((item) => !after.some((other) => other.key === item.key && sameJson(other.value, item.value)))
-    const come = after.filter((item) => !before.some((other) => other.key === item.key && sameJson(other.value, item.value)))
-    for (const item of come) {
-      const index = gone.findIndex((other) => other.key === item.key)
-      if (index >= 0) gone.splice(index, 1)
-      drift.push({ field, item: item.name, owner: item.owner, change: index >= 0 ? 'changed' : 'added' })
-    }
-    for (const item of gone) drift.push({ field, item: item.name, owner: item.owner, change: 'removed' })
-  }
-  for (const field of HEADER_FIELDS) compare(field, itemsOf(base, field), itemsOf(next, field))
-  return drift
-}
-
-interface Item {
-  readonly key: string
-  readonly name: string
-  readonly owner: Owner
-  readonly value: unknown
-}
-
-function itemsOf(header: EpochHeader, field: (typeof HEADER_FIELDS)[number]): readonly Item[] {
-  switch (field) {
-    case 'config': return Object.entries(header.config).map(([name, value]) => ({ key: name, name, value, owner: header.owners.config?.[name as ConfigField] ?? 'loop' }))
-    case 'tools': return (header.tools ?? []).map((tool) => ({ key: tool.name, name: tool.name, value: tool, owner: header.owners.tools?.[tool.name] ?? 'loop' }))
-    case 'system': return sectionsOf(header).map(({ owner, text }, index) => ({ key: owner, name: `${index}`, value: text, owner }))
-    default: return (header[field] ?? []).map((value, index) => {
-      const owner = header.owners[field]?.[index] ?? 'loop'
-      return { key: owner, name: `${index}`, value, owner }
-    })
-  }
-}
-
-/** The system prompt cut into its sections again. */
-export function sectionsOf(header: Pick<EpochHeader, 'system' | 'owners'>): readonly { readonly owner: Owner; readonly text: string }[] {
-  let start = 0
-  return (header.owners.system ?? []).map(({ owner, length }) => {
-    const text = (header.system ?? '').slice(start, start + length)
-    start += length + 2
-    return { owner, text }
-  })
+  }))
 }
 
 /** Code-unit order, the same in every locale. */
@@ -269,14 +216,19 @@ export function sameHeader(a: EpochHeader, b: EpochHeader): boolean {
 
 const OWNER_LISTS = ['system', 'prefix', 'before', 'after'] as const
 
+/** What {@link toHeader} returned. */
+const headers = new WeakSet<EpochHeader>()
+
 /** A copy in the one spelling: empty fields absent (L10), deep-frozen, each value ours by itself. What is ours already is kept as it is. */
 export function toHeader(header: EpochHeader): EpochHeader {
+  if (headers.has(header)) return header
   const { config, system, tools, prefix, before, after, owners } = header
   const list = <T>(value: readonly T[] | undefined, at: string): readonly T[] | undefined => value && nonEmpty(copyList(value, at))
   const keyed = <T extends object>(value: T | undefined, at: string): T | undefined => (value && Object.keys(value).length > 0 ? copyJson(value, at) : undefined)
-  return copyJson(defined({
+  // Every part is a copy of ours; the two objects that hold them are new.
+  const copy: EpochHeader = adoptJson(defined({
     config: copyJson(config, 'header.config'),
-    system: system === '' ? undefined : system,
+    system: system === undefined || system === '' ? undefined : copyJson(system, 'header.system'),
     tools: list(tools, 'header.tools'),
     prefix: list(prefix, 'header.prefix'),
     before: list(before, 'header.before'),
@@ -289,5 +241,7 @@ export function toHeader(header: EpochHeader): EpochHeader {
       before: list(owners.before, 'owners.before'),
       after: list(owners.after, 'owners.after'),
     }),
-  }), 'header')
+  }))
+  headers.add(copy)
+  return copy
 }

@@ -1,4 +1,4 @@
-import type { Json, UserMessage } from '@headrace/message'
+import { type Json, type UserMessage, adoptJson } from '@headrace/message'
 import { LogError } from './error.ts'
 import type { EventMap, SessionEvent } from './event.ts'
 
@@ -38,7 +38,7 @@ export class Ledger {
 
   /** Prompts and steers that wait, in the order they were accepted. */
   get queue(): readonly QueuedPrompt[] {
-    return [...this.prompts.values()]
+    return [...this.prompts.values()].map(adoptJson)
   }
 
   /** True while the model has not seen a prompt, a steer or a tool result: one newer than the boundary of the last step's dispatch that ended `ok`. */

@@ -18,9 +18,9 @@ export class Live<Events extends { [K in keyof Events]: unknown }> {
     const guarded = (value: unknown): void => {
       try {
         const result: unknown = listener(value as Events[K])
-        if (result instanceof Promise) result.catch(this.onError)
+        if (result instanceof Promise) result.catch((error: unknown) => this.report(error))
       } catch (error) {
-        this.onError(error)
+        this.report(error)
       }
     }
     this.emitter.on(name, guarded)
@@ -28,14 +28,27 @@ export class Live<Events extends { [K in keyof Events]: unknown }> {
   }
 
   emit<K extends keyof Events & string>(name: K, value: Events[K]): void {
+    this.emitAll(name, [value])
+  }
+
+  /** Delivers several values in a row, ahead of what listeners emit meanwhile. */
+  emitAll<K extends keyof Events & string>(name: K, values: readonly Events[K][]): void {
     if (!this.delivering && this.emitter.listenerCount(name) === 0) return
-    this.waiting.push([name, value])
+    for (const value of values) this.waiting.push([name, value])
     if (this.delivering) return
     this.delivering = true
     try {
       for (let next = this.waiting.shift(); next; next = this.waiting.shift()) this.emitter.emit(next[0], next[1])
     } finally {
       this.delivering = false
+    }
+  }
+
+  private report(error: unknown): void {
+    try {
+      this.onError(error)
+    } catch (second) {
+      queueMicrotask(() => { throw second })
     }
   }
 

@@ -1,4 +1,5 @@
 import { type Digest, sha256 } from '@headrace/message'
+import { checkEvent } from './check.ts'
 import { SessionBusyError, SessionExistsError, SessionNotFoundError } from './error.ts'
 import type { SessionEvent } from './event.ts'
 import { type Batch, type Lease, type SessionInfo, type SessionStore, StoreError, checkSessionId } from './store.ts'
@@ -32,8 +33,10 @@ export class MemoryStore implements SessionStore {
       lost: new AbortController().signal,
       append: (batch: Batch) => {
         if (released) throw new StoreError(`session ${id}: the lease was given back`)
-        log.lines.push(...batch.json)
-        log.size += batch.json.reduce((size, line) => size + line.length + 1, 0)
+        for (const line of batch.json) {
+          log.lines.push(line)
+          log.size += Buffer.byteLength(line) + 1
+        }
         log.modified = Date.now()
       },
       flush: async () => undefined,
@@ -46,7 +49,7 @@ export class MemoryStore implements SessionStore {
 
   async *load(id: string): AsyncIterable<readonly SessionEvent[]> {
     const { lines } = this.log(id)
-    yield lines.map((line) => JSON.parse(line) as SessionEvent)
+    yield lines.map((line) => checkEvent(JSON.parse(line)))
   }
 
   async *list(): AsyncIterable<SessionInfo> {

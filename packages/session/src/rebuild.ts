@@ -2,6 +2,7 @@ import { type Digest, type Owner, type Request, adoptJson, chain, defined, diges
 import { type Dispatch, type SessionEvent, type Signed } from './event.ts'
 import type { EpochHeader } from './header.ts'
 import { Fold } from './fold.ts'
+import { checkEvent } from './check.ts'
 import { LogError } from './error.ts'
 import type { HistorySnapshot } from './surface.ts'
 
@@ -21,14 +22,14 @@ export interface RequestParts {
 export function effectiveHeader(header: EpochHeader, side?: Pick<Dispatch, 'config' | 'tools'>): EpochHeader {
   if (!side) return header
   const { after: _after, tools, config, ...rest } = header
-  return defined({ ...rest, config: side.config ? { ...config, ...side.config } : config, tools: side.tools === 'none' ? undefined : tools })
+  return defined({ ...rest, config: side.config ? adoptJson({ ...config, ...side.config }) : config, tools: side.tools === 'none' ? undefined : tools })
 }
 
 /** Assembles a request from its parts. `messages` and `owners` are made when they are first read; all is frozen. */
 export function assembleRequest({ session, dispatch, header: folded, history, side }: RequestParts): RequestData {
   const header = effectiveHeader(folded, side)
   const { prefix = [], before = [], after = [], owners } = header
-  const extra: readonly Signed[] = side?.messages ?? []
+  const extra: readonly Signed[] = adoptJson(side?.messages ?? [])
   const segments = Object.freeze({ prefix: prefix.length, before: before.length, history: history.length + extra.length, after: after.length })
   const ownersOf = (field: 'prefix' | 'before' | 'after', length: number): readonly Owner[] => Array.from({ length }, (_, index) => owners[field]?.[index] ?? 'loop')
   const past = <T>(pick: (signed: Signed) => T): T[] => {
@@ -38,7 +39,7 @@ export function assembleRequest({ session, dispatch, header: folded, history, si
     return list
   }
   const request = defined({ session, dispatch, config: header.config, system: header.system, tools: header.tools, segments })
-  lazy(request, 'messages', () => [...prefix, ...before, ...past((entry) => adoptJson(entry.message)), ...after])
+  lazy(request, 'messages', () => [...prefix, ...before, ...past((entry) => entry.message), ...after])
   lazy(request, 'owners', () => [...ownersOf('prefix', prefix.length), ...ownersOf('before', before.length), ...past((entry) => entry.owner), ...ownersOf('after', after.length)])
   return request as typeof request & Pick<Request, 'messages' | 'owners'>
 }
@@ -77,10 +78,10 @@ export function rebuild(events: Iterable<SessionEvent>, dispatch: number): Reque
   let session = ''
   for (const event of events) {
     if (event.type === 'session/open') session = event.data.id
-    fold.apply(event)
+    fold.apply(checkEvent(event))
     if (event.seq !== dispatch) continue
     if (event.type !== 'request/dispatch') throw new LogError(`it is a ${event.type}, not a request/dispatch`, dispatch)
-    return assembleRequest(partsAt(fold, session, event.seq, event.data))
+    return Object.freeze(assembleRequest(partsAt(fold, session, event.seq, event.data)))
   }
   throw new LogError(`the log ends at event ${fold.length - 1}; there is no event ${dispatch}`)
 }

@@ -1,13 +1,15 @@
 import { type Chunk, type Message, adoptJson, copyJson, messageOf } from '@headrace/message'
 import { checkEvent } from './check.ts'
 import { LogError, SessionClosedError } from './error.ts'
-import { type EventDraft, type EventMap, type EventType, LOG_VERSION, type SessionEvent } from './event.ts'
+import { type ErrorRecord, type EventDraft, type EventMap, type EventType, LOG_VERSION, type SessionEvent, type StepReason } from './event.ts'
 import { Fold } from './fold.ts'
 import type { EpochHeader } from './header.ts'
 import { Live } from './live.ts'
 import { repairs } from './repair.ts'
+import type { Entry } from './surface.ts'
 import { Batch, type Lease, type SessionStore, checkSessionId } from './store.ts'
 import { Witness } from './verify.ts'
+import { SessionView } from './view.ts'
 
 export interface SessionOptions {
   /** Checks each request against a second fold of the serialised events before it leaves. */
@@ -15,6 +17,9 @@ export interface SessionOptions {
   /** Milliseconds since the epoch; for tests. */
   readonly now?: () => number
 }
+
+/** A draft, or one that is made after those before it in the list were folded. */
+export type Draft = EventDraft | (() => EventDraft | undefined)
 
 /** What `session.live` tells. Chunks are not in the log; everything else is told after it was appended. */
 export interface LiveEvents {
@@ -34,6 +39,8 @@ export interface LiveEvents {
 export class Session {
   readonly id: string
   readonly live = new Live<LiveEvents>()
+  /** What plugins get of it. */
+  readonly view = new SessionView(this)
   private readonly lease: Lease
   private readonly now: () => number
   private readonly log: SessionEvent[] = []
@@ -46,7 +53,9 @@ export class Session {
     this.lease = lease
     this.now = options.now ?? Date.now
     this.witness = options.strict ? new Witness(lease.id) : undefined
-    lease.lost.addEventListener('abort', () => (this.closed ??= 'another process took its lease'), { once: true })
+    const lost = (): void => void (this.closed ??= 'another process took its lease')
+    if (lease.lost.aborted) lost()
+    else lease.lost.addEventListener('abort', lost, { once: true })
   }
 
   /** Begins a log. @throws SessionExistsError, StoreError, LogError for a seed with incomplete tool pairs */
@@ -59,6 +68,8 @@ export class Session {
       return session
     } catch (error) {
       await session.close().catch(() => undefined)
+      // Nothing was acknowledged; an empty log would only keep its id from being used.
+      await store.remove(open.id).catch(() => undefined)
       throw error
     }
   }
@@ -69,7 +80,9 @@ export class Session {
     const session = new Session(await store.lease(id), options)
     try {
       for await (const batch of store.load(id)) for (const event of batch) session.take(event)
-      if (session.log.length === 0) throw new LogError(`session ${id} has an empty log: nothing was acknowledged; begin it anew`, undefined, 'LOG_EMPTY')
+      const [first] = session.log
+      if (first?.type !== 'session/open') throw new LogError(`session ${id} has an empty log: nothing was acknowledged; begin it anew`, undefined, 'LOG_EMPTY')
+      if (first.data.id !== id) throw new LogError(`the log of session ${id} says that it is session ${first.data.id}`, 0, 'LOG_ID')
       if (session.witness) for (const event of session.log) session.witness.feed(JSON.stringify(event))
       return session
     } catch (error) {
@@ -114,7 +127,15 @@ export class Session {
   /** The history: frozen messages, as of the boundary while a step is open. Never prefix, before or after (L7). */
   deriveMessages(): readonly Message[] {
     const { entries, length } = this.fold.surface.snapshot()
-    return Object.freeze(entries.slice(0, length).map((entry) => adoptJson(entry.message)))
+    return Object.freeze(entries.slice(0, length).map((entry) => entry.message))
+  }
+
+  /** The newest part of the history: the entries from an event on, the open step's included. Costs what it returns. */
+  entriesSince(seq: number): readonly Entry[] {
+    const entries = this.fold.surface.visible()
+    let start = entries.length
+    while (start > 0 && entries[start - 1]!.seq >= seq) start--
+    return entries.slice(start)
   }
 
   /** The header of the last request, folded from the log. */
@@ -129,32 +150,36 @@ export class Session {
    * @throws JsonError, LogError, SessionClosedError, StoreError; the log is as it was
    */
   append<T extends EventType>(draft: EventDraft<T>): SessionEvent<T>
-  append(drafts: readonly EventDraft[]): readonly SessionEvent[]
-  append(input: EventDraft | readonly EventDraft[]): SessionEvent | readonly SessionEvent[] {
+  append(drafts: readonly Draft[]): readonly SessionEvent[]
+  append(input: EventDraft | readonly Draft[]): SessionEvent | readonly SessionEvent[] {
     if (this.closed !== undefined) throw new SessionClosedError(this.id, this.closed)
-    const drafts = isList(input) ? input : [input]
-    const time = this.now()
-    const events = drafts.map((draft, index) => this.toEvent(draft, this.log.length + index, time))
-    this.accept(new Batch(events))
-    for (const event of events) this.live.emit('event', event)
+    const events = this.accept(isList(input) ? input : [input])
+    this.live.emitAll('event', events)
     return isList(input) ? events : events[0]!
   }
 
-  private toEvent({ type, data }: EventDraft, seq: number, time: number): SessionEvent {
-    return checkEvent(Object.freeze({ seq, time, type, data: copyJson(data, type) }))
-  }
-
-  private accept(batch: Batch): void {
+  private accept(drafts: readonly Draft[]): readonly SessionEvent[] {
+    const events: SessionEvent[] = []
+    const time = this.now()
+    let batch: Batch
     try {
-      for (const event of batch.events) this.fold.apply(event)
-      if (batch.events.length > 0) this.lease.append(batch)
+      for (const item of drafts) {
+        const draft = typeof item === 'function' ? item() : item
+        if (!draft) continue
+        const event = checkEvent(Object.freeze({ seq: this.log.length + events.length, time, type: draft.type, data: copyJson(draft.data, draft.type) }))
+        this.fold.apply(event)
+        events.push(event)
+      }
+      batch = new Batch(events)
+      if (events.length > 0) this.lease.append(batch)
     } catch (error) {
-      // All or nothing: what the fold took of the batch is forgotten by folding anew. Refusals are rare, and costly on purpose here only.
+      // All or nothing: what the fold took of the batch is forgotten by folding anew. Only a refusal costs that.
       this.fold = Fold.of(this.log)
       throw error
     }
-    this.log.push(...batch.events)
+    for (const event of events) this.log.push(event)
     if (this.witness) for (const json of batch.json) this.witness.feed(json)
+    return events
   }
 
   /** In `strict`, compares a dispatch with what a second fold of the serialised log makes of it. @throws LogError */
@@ -177,13 +202,19 @@ export class Session {
    * resolves. Returns how many events it took.
    */
   async repair(): Promise<number> {
-    const before = this.length
-    const open = this.fold.ledger.turn?.step
-    const drafts = repairs(this.fold)
-    if (drafts.length > 0) this.append(drafts)
-    if (open) this.append({ type: 'step/end', data: { turn: this.fold.ledger.turn!.number, step: open.number, reason: 'lost', digest: this.fold.surface.closingChain() } })
+    const events = this.closeStep('lost')
     await this.flush()
-    return this.length - before
+    return events.length
+  }
+
+  /** Ends what is open: requests, then calls with honest results, then the step, in one append (L16). */
+  closeStep(reason: StepReason, error?: ErrorRecord): readonly SessionEvent[] {
+    const { turn } = this.fold.ledger
+    const end = (): EventDraft | undefined => turn?.step && {
+      type: 'step/end',
+      data: { turn: turn.number, step: turn.step.number, reason, digest: this.fold.surface.closingChain(), ...(error && { error }) },
+    }
+    return this.append([...repairs(this.fold), end])
   }
 
   /** Flushes and gives the lease back. */
@@ -199,6 +230,6 @@ export class Session {
   }
 }
 
-function isList(input: EventDraft | readonly EventDraft[]): input is readonly EventDraft[] {
+function isList(input: EventDraft | readonly Draft[]): input is readonly Draft[] {
   return Array.isArray(input)
 }

@@ -7,7 +7,11 @@ export interface SessionStore {
   create(id: string): Promise<Lease>
   /** Leases a log for writing; a torn tail is cut off and reported. @throws SessionNotFoundError, SessionBusyError, StoreError */
   lease(id: string): Promise<Lease>
-  /** The events in order, in batches of any size, read in bounded memory; a torn tail is left out. @throws SessionNotFoundError, StoreError */
+  /**
+   * The events in order, each through `checkEvent`, in batches of any size, read in bounded memory; a torn tail is left out.
+   *
+   * @throws SessionNotFoundError, StoreError, LogError
+   */
   load(id: string): AsyncIterable<readonly SessionEvent[]>
   /** Newest change first. A log that cannot be read stands in the list with its `error`. */
   list(): AsyncIterable<SessionInfo>

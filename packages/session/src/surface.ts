@@ -1,4 +1,4 @@
-import { type Digest, EMPTY_CHAIN, type Message, type Owner, callsOf, chain, digestOf } from '@headrace/message'
+import { type Digest, EMPTY_CHAIN, type Message, type Owner, adoptJson, callsOf, chain, digestOf } from '@headrace/message'
 import { LogError } from './error.ts'
 import type { CallRef, EntryId, EventMap, SessionEvent, Signed } from './event.ts'
 
@@ -14,11 +14,11 @@ export interface Entry {
 interface OpenStep {
   readonly boundary: number
   assistant: Entry | undefined
-  readonly calls: { readonly id: string; readonly name: string; started: boolean; result?: Entry; contexts: readonly Entry[] }[]
+  readonly calls: { readonly id: string; readonly name: string; started: boolean; result: Entry | undefined; contexts: readonly Entry[] }[]
   readonly contexts: Entry[]
 }
 
-/** A history as it was at a boundary. Cheap: it shares the surface's array, which only grows. */
+/** A history as it was at a boundary, its messages frozen. Cheap: it shares the surface's array, which only grows. */
 export interface HistorySnapshot {
   readonly entries: readonly Entry[]
   readonly length: number
@@ -34,23 +34,23 @@ export class Surface {
   private entries: Entry[] = []
   /** Chain digests: `links[n]` is over the first `n` entries. Computed when asked for. */
   private links: Digest[] = [EMPTY_CHAIN]
+  /** How many entries, from the first on, are known to be frozen. What was loaded is frozen when it is first shown. */
+  private frozen = 0
   private step: OpenStep | undefined
 
   /** Takes in an event. @throws LogError where the log would break L16 or the order of steps; nothing has changed then */
   apply(event: SessionEvent): void {
     switch (event.type) {
-      case 'session/open': return this.push(entriesOf(event.seq, (event.data.seed ?? []).map((message) => ({ message, owner: seedOwner(message) }))))
+      case 'session/open': return this.seed(event.seq, event.data.seed ?? [])
       case 'step/start': return this.open(event.seq)
       case 'step/end': return this.close(event.seq)
       case 'user/message': {
         if (this.step) throw new LogError('a user message inside an open step', event.seq)
-        return this.push(entriesOf(event.seq, [event.data]))
+        return void this.entries.push(entryOf(event.seq, event.data))
       }
       case 'context/message': {
-        const entries = entriesOf(event.seq, [event.data])
-        if (this.step) this.step.contexts.push(...entries)
-        else this.push(entries)
-        return
+        const waiting = this.step ? this.step.contexts : this.entries
+        return void waiting.push(entryOf(event.seq, event.data))
       }
       case 'assistant/message': return this.answer(event.seq, event.data)
       case 'tool/start': return void (this.callOf(event.data, event.seq).started = true)
@@ -61,6 +61,7 @@ export class Surface {
 
   /** The history now: while a step is open, as of its boundary. */
   snapshot(): HistorySnapshot {
+    for (; this.frozen < this.entries.length; this.frozen++) adoptJson(this.entries[this.frozen]!.message)
     return { entries: this.entries, length: this.entries.length }
   }
 
@@ -91,11 +92,16 @@ export class Surface {
 
   /** What tells topics what the model will have been told: the surface, and what the open step adds. */
   visible(): readonly Entry[] {
-    return this.step ? [...this.entries, ...this.closing()] : this.entries
+    const { entries } = this.snapshot()
+    const closing = this.closing()
+    for (const entry of closing) adoptJson(entry.message)
+    return closing.length > 0 ? [...entries, ...closing] : entries
   }
 
-  private push(entries: readonly Entry[]): void {
-    this.entries.push(...entries)
+  private seed(seq: number, seed: readonly Message[]): void {
+    const broken = unpaired(seed)
+    if (broken !== undefined) throw new LogError(`the seed has a tool call without its result, or a result without its call, at message ${broken} (L16)`, seq)
+    for (const [part, message] of seed.entries()) this.entries.push(entryOf(seq, { message, owner: seedOwner(message) }, part))
   }
 
   private open(seq: number): void {
@@ -107,22 +113,24 @@ export class Surface {
     if (!this.step) throw new LogError('the end of a step that was not open', seq)
     const missing = this.step.calls.findIndex((call) => !call.result)
     if (missing >= 0) throw new LogError(`the step ends while call ${missing} (${this.step.calls[missing]!.name}) has no result (L16)`, seq)
-    this.push(this.closing())
+    for (const entry of this.closing()) this.entries.push(entry)
     this.step = undefined
   }
 
   private closing(): readonly Entry[] {
     if (!this.step) return []
     const { assistant, calls, contexts } = this.step
-    const said = assistant && assistant.message.content.length > 0 ? [assistant] : []
-    return [...said, ...calls.flatMap((call) => call.result ?? []), ...calls.flatMap((call) => call.contexts), ...contexts]
+    const entries: Entry[] = assistant && assistant.message.content.length > 0 ? [assistant] : []
+    for (const { result } of calls) if (result) entries.push(result)
+    for (const call of calls) entries.push(...call.contexts)
+    return entries.concat(contexts)
   }
 
   private answer(seq: number, data: EventMap['assistant/message']): void {
     if (!this.step) throw new LogError('an assistant message outside a step', seq)
     if (this.step.assistant) throw new LogError('a second assistant message in one step', seq)
-    this.step.assistant = entriesOf(seq, [{ message: data.message, owner: 'model' }])[0]
-    for (const { id, name } of callsOf(data.message)) this.step.calls.push({ id, name, started: false, contexts: [] })
+    this.step.assistant = entryOf(seq, { message: data.message, owner: 'model' })
+    for (const { id, name } of callsOf(data.message)) this.step.calls.push({ id, name, started: false, result: undefined, contexts: NONE })
   }
 
   private callOf({ assistant, index }: CallRef, seq: number): OpenStep['calls'][number] {
@@ -136,9 +144,8 @@ export class Surface {
     if (call.result) throw new LogError(`a second result for call ${data.index} (${call.name})`, seq)
     const [block] = data.message.content
     if (block.id !== call.id || block.name !== call.name) throw new LogError(`the result answers ${block.name} ${block.id}, the call is ${call.name} ${call.id}`, seq)
-    const [result, ...contexts] = entriesOf(seq, [{ message: data.message, owner: 'tool' }, ...(data.additionalContext ?? [])])
-    call.result = result!
-    call.contexts = contexts
+    call.result = entryOf(seq, { message: data.message, owner: 'tool' })
+    if (data.additionalContext) call.contexts = data.additionalContext.map((signed, index) => entryOf(seq, signed, index + 1))
   }
 
   private replace(seq: number, data: EventMap['surface/replace']): void {
@@ -149,17 +156,20 @@ export class Surface {
       if (index < 0) throw new LogError(`entry ${id} is not on the surface: it is unknown, or was replaced already`, seq)
     }
     if (last < first) throw new LogError(`entry ${data.last} stands before entry ${data.first}`, seq)
-    const entries = [...this.entries.slice(0, first), ...entriesOf(seq, data.messages), ...this.entries.slice(last + 1)]
+    const entries = [...this.entries.slice(0, first), ...data.messages.map((signed, part) => entryOf(seq, signed, part)), ...this.entries.slice(last + 1)]
     const broken = unpaired(entries.map((entry) => entry.message))
     if (broken !== undefined) throw new LogError(`replacing ${data.first} to ${data.last} would leave a tool call without its result, or a result without its call, at message ${broken} (L16)`, seq)
     // A new array: snapshots of the old one stay as they were.
     this.entries = entries
     this.links.length = Math.min(this.links.length, first + 1)
+    this.frozen = Math.min(this.frozen, first)
   }
 }
 
-function entriesOf(seq: number, signed: readonly Signed[]): readonly Entry[] {
-  return signed.map(({ message, owner }, part) => ({ id: part === 0 ? `${seq}` : `${seq}.${part}`, seq, message, owner }))
+const NONE: readonly Entry[] = []
+
+function entryOf(seq: number, { message, owner }: Signed, part = 0): Entry {
+  return { id: part === 0 ? `${seq}` : `${seq}.${part}`, seq, message, owner }
 }
 
 function seedOwner(message: Message): Owner {

@@ -1,5 +1,6 @@
 import type { Digest } from '@headrace/message'
 import { HeadraceError } from '@headrace/message'
+import { checkEvent } from './check.ts'
 import { LogError } from './error.ts'
 import type { SessionEvent } from './event.ts'
 import { Fold } from './fold.ts'
@@ -63,11 +64,12 @@ export function verify(events: Iterable<SessionEvent>): Verification {
   let seq = 0
   try {
     for (const event of events) {
-      verifier.feed(event)
+      verifier.feed(checkEvent(event))
       seq = event.seq + 1
     }
   } catch (error) {
-    if (!(error instanceof HeadraceError)) throw error
+    // A RangeError: nested too deeply to be written as JSON again.
+    if (!(error instanceof HeadraceError || error instanceof RangeError)) throw error
     return verifier.result({ seq: error instanceof LogError ? (error.seq ?? seq) : seq, what: error.message })
   }
   return verifier.result()

@@ -1,1 +1,3 @@
-export * from './store-conformance.ts'
+export * from './append-only.ts'
+export * from './harness.ts'
+export * from './scripted.ts'

@@ -1,0 +1,28 @@
+import type { Chunk, Digest, Failure, Request } from '@headrace/message'
+import { HeadraceError } from '@headrace/message'
+
+/** What an adapter may need beside the request. */
+export interface AdapterTools {
+  /** Bytes of an image block, from the session's store. */
+  blob(digest: Digest): Promise<Uint8Array | undefined>
+}
+
+/**
+ * Turns one frozen request into a stream of chunks. Whatever it changes on the way out is a pure function of the request. It yields
+ * `usage` and `finish`, and `wire` where it can see the body it sent; it honours `request.signal`; it throws {@link ModelError}.
+ */
+export interface Adapter {
+  stream(request: Request, tools: AdapterTools): AsyncIterable<Chunk>
+  /** Models it knows of, where it can tell. */
+  models?(): Promise<readonly string[]>
+}
+
+/** An attempt that failed at the provider or on the way there. The message holds no key. */
+export class ModelError extends HeadraceError {
+  readonly failure: Failure
+
+  constructor(failure: Failure, options?: ErrorOptions) {
+    super('MODEL_FAILED', failure.message, options)
+    this.failure = Object.freeze({ ...failure })
+  }
+}

@@ -1,0 +1,114 @@
+import type { Context } from 'cordis'
+import { type CallConfig, type ContentInput, type ContributionInput, type ImageBlock, toConfigPatch } from '@headrace/message'
+import type { EntryId, SessionEvent, SessionView } from '@headrace/session'
+import type { AgentCore } from './core.ts'
+import type { TurnHandle } from './handle.ts'
+import { ownerOf } from './scope.ts'
+import { type AskOptions, type SideAnswer, askAside } from './side-request.ts'
+
+/**
+ * A live driver of one session, as one plugin (or the app) sees it: what goes in through it is signed with that plugin's name (L14).
+ *
+ * ```ts
+ * const agent = await ctx.agents.create({ cwd: process.cwd() })
+ * const { text } = await agent.prompt('Why does the test fail?').result
+ * ```
+ */
+export class Agent {
+  private readonly core: AgentCore
+  /** The plugin that holds this view; `app` outside of any. */
+  readonly plugin: string
+
+  /** @internal */
+  constructor(core: AgentCore, plugin: string) {
+    this.core = core
+    this.plugin = plugin
+  }
+
+  /** The session's id. */
+  get id(): string {
+    return this.core.id
+  }
+
+  /** Absolute path of the folder it works in. */
+  get cwd(): string {
+    return this.core.cwd
+  }
+
+  /** The log: to read, and to append events of types that plugins add. */
+  get session(): SessionView {
+    return this.core.session.view
+  }
+
+  /** A context whose plugins, listeners and tools serve this agent alone, and go with it. */
+  get ctx(): Context {
+    return this.core.ctx
+  }
+
+  /** The handle of the turn that runs. */
+  get turn(): TurnHandle | undefined {
+    return this.core.handle
+  }
+
+  /** Queues input as a turn of its own. Durable when `handle.accepted` resolves. @throws AgentError where it is empty or the queue is full */
+  prompt(input: ContentInput): TurnHandle {
+    return this.core.prompt(input, this.plugin)
+  }
+
+  /** From the app: input for the running turn, at its next boundary; a prompt when idle. From a plugin: a message, that wakes the agent. */
+  steer(input: ContributionInput): TurnHandle | SessionEvent<'context/message'> {
+    if (this.plugin !== 'app') return this.core.steer(input, ownerOf(this.plugin, 'steer'))
+    const content: ContentInput = typeof input === 'string' || Array.isArray(input) ? (input as ContentInput) : (input as { content: ContentInput }).content
+    return this.core.prompt(content, this.plugin, this.core.running !== undefined)
+  }
+
+  /** Adds a message to the history; the model sees it at the next boundary. Does not wake. Blank text is dropped. */
+  inject(message: ContributionInput, { key = 'inject' }: { readonly key?: string } = {}): SessionEvent<'context/message'> | undefined {
+    return this.core.inject(message, ownerOf(this.plugin, key))
+  }
+
+  /** Puts messages in the place of a part of the history (`surface/replace`). Not while a step is open: do it in `agent/pre-step`. @throws LogError */
+  replace(first: EntryId, last: EntryId, messages: readonly ContributionInput[], { reason, key = 'replace' }: { readonly reason: string; readonly key?: string }): SessionEvent<'surface/replace'> {
+    return this.core.replace(first, last, messages, ownerOf(this.plugin, key), reason)
+  }
+
+  /** Changes the seed of the next request (L6). @throws ConfigError */
+  configure(patch: Partial<CallConfig>): void {
+    this.core.configure(toConfigPatch(patch, 'configure'), ownerOf(this.plugin, 'configure'))
+  }
+
+  /** A side request: a summary, a title, a judgement, on the warm cache. It answers nothing that is owed. @throws AgentError, ModelError */
+  ask(messages: readonly ContributionInput[], options: AskOptions): Promise<SideAnswer> {
+    return askAside(this.core, ownerOf(this.plugin, options.purpose), messages, options)
+  }
+
+  /** Keeps bytes beside the log and gives the block that names them. */
+  async putImage(bytes: Uint8Array, mediaType: string): Promise<ImageBlock> {
+    return { type: 'image', digest: await this.core.putBlob(bytes), mediaType }
+  }
+
+  /** Takes back a prompt that waits. */
+  withdraw(prompt: number, reason = `withdrawn by ${this.plugin}`): void {
+    this.core.withdraw(prompt, reason)
+  }
+
+  /** Ends the running turn. Steers that wait are withdrawn; prompts are kept, unless `queue` says otherwise. */
+  cancel(reason = `cancelled by ${this.plugin}`, { queue = 'keep' }: { readonly queue?: 'keep' | 'withdraw' } = {}): void {
+    this.core.cancel(reason, queue)
+  }
+
+  /** Runs what waits in the queue; needed after a resume. */
+  wake(): void {
+    this.core.wake()
+  }
+
+  /** Resolves when nothing runs. */
+  idle(): Promise<void> {
+    return this.core.idle()
+  }
+
+  /** Cancels, flushes, and gives the session back. */
+  dispose(): Promise<void> {
+    return this.core.dispose()
+  }
+}

@@ -1,0 +1,182 @@
+import { resolve } from 'node:path'
+import { type Context, Service } from 'cordis'
+import { type CallConfig, type Contribution, type ContributionInput, parseModel, toConfigPatch } from '@headrace/message'
+import { Session } from '@headrace/session'
+import type { Agent } from './agent.ts'
+import { type CoreOptions, AgentCore } from './core.ts'
+import { AgentError } from './error.ts'
+import { type Contributor, Departures, kContribution } from './hooks.ts'
+import type { AdapterRegistry } from './llm.ts'
+import { pluginOf } from './scope.ts'
+import { LimitsSchema, type Limits, type Settings, SettingsSchema } from './settings.ts'
+import type { Step, Turn } from './turn.ts'
+
+declare module 'cordis' {
+  interface Context {
+    agents: AgentsService
+  }
+}
+
+export interface AgentOptions {
+  /** Folder it works in. Default: the session's, else the process's. */
+  readonly cwd?: string
+  /** `provider/model`; beats what the log says. */
+  readonly model?: string
+  readonly config?: Partial<CallConfig>
+  readonly limits?: Partial<Limits>
+  readonly strict?: boolean
+}
+
+export interface CreateOptions extends AgentOptions {
+  /** Default: made of the time and a random part. */
+  readonly id?: string
+}
+
+export interface ResumeOptions extends AgentOptions {
+  /** What becomes of a turn that was cut off: it goes on (the default), or ends `lost`. */
+  readonly turn?: 'continue' | 'close'
+}
+
+/** Gives a message for a seam; blank text and nothing are left out. */
+export type ContributionSource<A extends unknown[]> = (...args: A) => Output | Promise<Output>
+type Output = ContributionInput | readonly ContributionInput[] | undefined | null
+
+/** `ctx.agents`: makes agents, and has the words that most plugins need over the seams. */
+export class AgentsService extends Service {
+  static inject = ['sessions', 'llm', 'tools', 'system']
+  static Config = SettingsSchema
+  private readonly settings: Settings
+  private readonly live = new Map<string, AgentCore>()
+  private readonly departures: Departures
+  private readonly own: Context
+  private readonly defaults: { config: Partial<CallConfig> } = { config: {} }
+
+  constructor(ctx: Context, settings: Settings) {
+    super(ctx, 'agents')
+    this.settings = settings
+    this.own = ctx
+    this.departures = new Departures(ctx)
+  }
+
+  /** Config for agents that say nothing else; goes with the caller's plugin. */
+  default(config: Partial<CallConfig> & { readonly model?: string }): () => void {
+    const { defaults } = this
+    const before = defaults.config
+    const patch = toConfigPatch(config.provider === undefined && config.model !== undefined ? { ...config, ...parseModel(config.model) } : config)
+    return this.ctx.effect(() => {
+      defaults.config = { ...before, ...patch }
+      return () => void (defaults.config = before)
+    }, 'ctx.agents.default()')
+  }
+
+  /** Begins a session and drives it. It goes with the caller's plugin. @throws SessionExistsError, StoreError, ConfigError */
+  async create(options: CreateOptions = {}): Promise<Agent> {
+    const { ctx } = this
+    const cwd = resolve(options.cwd ?? process.cwd())
+    const settings = this.settingsFor(options)
+    const store = this.own.sessions.current
+    const explicit = explicitOf(options)
+    const session = await Session.create(store, { id: options.id ?? newSessionId(), cwd }, { strict: settings.strict })
+    return this.adopt(ctx, { session, store, settings, cwd, explicit, resumed: false })
+  }
+
+  /**
+   * Drives a session that is there: takes its lease, repairs it durably. Its queue waits for `agent.wake()`; a turn that was cut off goes
+   * on, or is closed `lost`.
+   *
+   * @throws SessionNotFoundError, SessionBusyError, LogError, StoreError
+   */
+  async resume(id: string, options: ResumeOptions = {}): Promise<Agent> {
+    const { ctx } = this
+    if (this.live.has(id)) throw new AgentError('AGENT_RUNNING', `session ${id} has an agent in this process already; use ctx.agents.get(${JSON.stringify(id)})`)
+    const settings = this.settingsFor(options)
+    const store = this.own.sessions.current
+    const explicit = explicitOf(options)
+    const session = await Session.open(store, id, { strict: settings.strict })
+    await session.repair()
+    const open = session.at(0)
+    const cwd = resolve(options.cwd ?? (open?.type === 'session/open' ? open.data.cwd : undefined) ?? process.cwd())
+    const agent = this.adopt(ctx, { session, store, settings, cwd, explicit, resumed: true })
+    const core = this.live.get(id)!
+    if (options.turn === 'close' && session.ledger.turn) {
+      core.endTurn('lost')
+      await session.flush()
+    }
+    core.goOn()
+    return agent
+  }
+
+  private adopt(home: Context, parts: Pick<CoreOptions, 'session' | 'store' | 'settings' | 'cwd' | 'explicit' | 'resumed'>): Agent {
+    const { own, live, departures, defaults } = this
+    const { llm, tools, system } = own
+    const core = new AgentCore({
+      ...parts, ctx: own, home, departures, defaults: defaults.config,
+      llm: llm.registry as AdapterRegistry, tools: tools.registry, system: system.registry,
+    })
+    live.set(core.id, core)
+    const forget = home.effect(() => async () => {
+      live.delete(core.id)
+      await core.dispose()
+    }, `ctx.agents.create(${JSON.stringify(core.id)})`)
+    core.onDispose = () => void forget()
+    return core.view(pluginOf(home))
+  }
+
+  private settingsFor({ limits, strict }: AgentOptions): Settings {
+    return { ...this.settings, limits: LimitsSchema({ ...this.settings.limits, ...limits }), strict: strict ?? this.settings.strict }
+  }
+
+  /** The agent of a session that is driven in this process, as the caller's plugin sees it. */
+  get(id: string): Agent | undefined {
+    return this.live.get(id)?.view(pluginOf(this.ctx))
+  }
+
+  /** Ids of the sessions that are driven in this process. */
+  ids(): readonly string[] {
+    return [...this.live.keys()]
+  }
+
+  /** Contributes to the prefix, once per loop instance; goes with the caller's plugin. Signed `plugin/key`. */
+  prefix(key: string, source: ContributionSource<[agent: Agent, turn: Turn]>, options: { readonly order?: number } = {}): () => void {
+    return this.ctx.on('agent/session-prefix', contributor(key, options, async (agent, turn, _prefix, next) => [...await listOf(source(agent, turn)), ...await next()]))
+  }
+
+  /** Contributes to `before`: framing in front of the history, cached while unchanged. */
+  before(key: string, source: ContributionSource<[agent: Agent, turn: Turn, step: Step]>, options: { readonly order?: number } = {}): () => void {
+    return this.ctx.on('agent/request-messages', contributor(key, options, async (agent, turn, step, _messages, next) => {
+      const own = await listOf(source(agent, turn, step))
+      const { before, after } = await next()
+      return { before: [...own, ...before], after }
+    }))
+  }
+
+  /** Contributes to `after`: small, fresh, last; paid again on every request. */
+  after(key: string, source: ContributionSource<[agent: Agent, turn: Turn, step: Step]>, options: { readonly order?: number } = {}): () => void {
+    return this.ctx.on('agent/request-messages', contributor(key, options, async (agent, turn, step, _messages, next) => {
+      const own = await listOf(source(agent, turn, step))
+      const { before, after } = await next()
+      return { before, after: [...own, ...after] }
+    }))
+  }
+}
+
+function contributor<L extends (...args: never[]) => unknown>(key: string, { order = 0 }: { readonly order?: number }, listener: L): L {
+  return Object.assign(listener, { [kContribution]: { key, order } satisfies Contributor })
+}
+
+async function listOf(output: Output | Promise<Output>): Promise<readonly Contribution[]> {
+  const value = await output
+  if (value === undefined || value === null) return []
+  return (Array.isArray(value) ? value : [value]) as readonly Contribution[]
+}
+
+function explicitOf({ model, config }: AgentOptions): Partial<CallConfig> {
+  return toConfigPatch({ ...config, ...(model === undefined ? {} : parseModel(model)) })
+}
+
+/** Sorts by the time it was made: `20261130-141503-8f3a2c`. */
+export function newSessionId(now = new Date()): string {
+  const stamp = now.toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15)
+  return `${stamp}-${Math.floor(Math.random() * 0x1000000).toString(16).padStart(6, '0')}`
+}
+

@@ -1,0 +1,188 @@
+import { type ToolMessage, callsOf, copyJson, messageOf } from '@headrace/message'
+import { type CallOutcome, type EventDraft, type Signed } from '@headrace/session'
+import type { AgentCore } from './core.ts'
+import { CancelledError, SeamError } from './error.ts'
+import { wireOrder } from './contribution.ts'
+import { errorOutcome, toOutcome } from './outcome.ts'
+import { cancelled } from './seam.ts'
+import type { Finished } from './seams.ts'
+import type { Answer, CallDecision, ToolCall, ToolOutcome } from './tool.ts'
+import { type ToolEntry, type ToolsSnapshot, parseArguments } from './tools.ts'
+import type { Turn } from './turn.ts'
+
+/** A call that may run: judged, with its arguments as the tool takes them. */
+interface Allowed {
+  readonly call: ToolCall
+  readonly entry: ToolEntry
+  readonly input: unknown
+}
+
+/**
+ * The calls of one answer: each is judged, the allowed ones are written down as started, then they run. Every result is in the log as it
+ * comes; one that does not come is left to the end of the step, which tells the model so (L16).
+ */
+export class CallBatch {
+  private readonly core: AgentCore
+  private readonly turn: Turn
+  private readonly tools: ToolsSnapshot
+  private readonly assistant: number
+  /** Aborted a moment after the turn is: what still runs then is abandoned. */
+  private readonly abandon = new AbortController()
+
+  constructor(core: AgentCore, turn: Turn, tools: ToolsSnapshot, assistant: number) {
+    this.core = core
+    this.turn = turn
+    this.tools = tools
+    this.assistant = assistant
+  }
+
+  /** @throws CancelledError; StoreError */
+  async run(): Promise<void> {
+    const allowed: Allowed[] = []
+    for (const [index, block] of this.blocks().entries()) {
+      const judged = await this.judge(block, index)
+      if ('entry' in judged) allowed.push(judged)
+      else this.finish(judged.call, { outcome: judged.refused, contexts: [] }, judged.outcome)
+    }
+    if (allowed.length === 0) return
+    const { session } = this.core
+    session.append(allowed.map(({ call }): EventDraft => ({ type: 'tool/start', data: { assistant: this.assistant, index: call.index } })))
+    await session.flush()
+    await this.runAll(allowed)
+  }
+
+  private blocks(): ReturnType<typeof callsOf> {
+    const event = this.core.session.at(this.assistant)
+    return event?.type === 'assistant/message' ? callsOf(event.data.message) : []
+  }
+
+  private async judge(block: ReturnType<typeof callsOf>[number], index: number): Promise<Allowed | { readonly call: Pick<ToolCall, 'id' | 'name' | 'index'>; readonly refused: ToolOutcome; readonly outcome: CallOutcome }> {
+    const place = { id: block.id, name: block.name, index }
+    const entry = this.tools.entries.get(block.name)
+    if (!entry) return { call: place, refused: errorOutcome(`There is no tool ${JSON.stringify(block.name)}. There is: ${[...this.tools.entries.keys()].join(', ') || 'none'}.`), outcome: 'error' }
+    if (!this.core.tools.has(entry)) return { call: place, refused: errorOutcome(`The tool ${block.name} is gone: its plugin was unloaded.`), outcome: 'error' }
+    let parsed: ReturnType<typeof parseArguments>
+    try {
+      parsed = parseArguments(entry, block.arguments)
+    } catch (error) {
+      return { call: place, refused: errorOutcome(messageOf(error)), outcome: 'error' }
+    }
+    const call: ToolCall = Object.freeze({ ...place, arguments: block.arguments, input: copyJson(parsed.json) as ToolCall['input'] })
+    const answer = await this.decide(call, entry, parsed.input)
+    if (answer === 'allow') return { call, entry, input: parsed.input }
+    return { call, refused: errorOutcome(`The call was denied: ${answer.deny}`), outcome: 'denied' }
+  }
+
+  private async decide(call: ToolCall, entry: ToolEntry, input: unknown): Promise<Answer> {
+    const own = (): CallDecision => {
+      const { ask } = entry.definition
+      if (ask === undefined || ask === false) return 'allow'
+      const question = ask === true ? `Run ${call.name}?` : ask(input as never)
+      return question === undefined ? 'allow' : { ask: question }
+    }
+    try {
+      const decision = await this.core.seams.preExecute(this.turn, call, own)
+      if (decision === 'allow' || 'deny' in decision) return decision
+      return await this.core.seams.ask(this.turn, call, decision.ask)
+    } catch (error) {
+      if (this.turn.signal.aborted) throw cancelled(this.turn.signal)
+      this.core.reportFailure(error, 'tools/pre-execute')
+      return { deny: `what decides on it failed (${messageOf(error)})` }
+    }
+  }
+
+  /** In parallel, but for tools that run alone. */
+  private async runAll(allowed: readonly Allowed[]): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const onAbort = (): void => {
+      timer = setTimeout(() => this.abandon.abort(new CancelledError('abandoned')), this.core.settings.grace)
+    }
+    this.turn.signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      let group: Promise<void>[] = []
+      for (const item of allowed) {
+        if (item.entry.definition.sequential) await settle(group.splice(0))
+        if (this.turn.signal.aborted) break
+        const running = this.runOne(item)
+        if (item.entry.definition.sequential) await settle([running])
+        else group.push(running)
+      }
+      await settle(group)
+    } finally {
+      clearTimeout(timer)
+      this.turn.signal.removeEventListener('abort', onAbort)
+    }
+    if (this.turn.signal.aborted) throw cancelled(this.turn.signal)
+  }
+
+  private async runOne({ call, entry, input }: Allowed): Promise<void> {
+    const outcome = await this.execute(call, entry, input)
+    // Abandoned: the end of the step says that its outcome is unknown.
+    if (!outcome) return
+    let finished: Finished = { outcome, contexts: [] }
+    try {
+      finished = await this.core.seams.postExecute(this.turn, call, outcome)
+    } catch (error) {
+      if (!this.turn.signal.aborted) this.core.reportFailure(error, 'tools/post-execute')
+    }
+    this.finish(call, finished, finished.outcome.error ? 'error' : 'done')
+  }
+
+  private async execute(call: ToolCall, entry: ToolEntry, input: unknown): Promise<ToolOutcome | undefined> {
+    try {
+      return await this.core.seams.execute(this.turn, call, this.abandon.signal, () => this.perform(call, entry, input))
+    } catch (error) {
+      if (this.abandon.signal.aborted) return undefined
+      if (error instanceof SeamError) this.core.reportFailure(error, 'tools/execute')
+      return errorOutcome(messageOf(error))
+    }
+  }
+
+  /** Runs the tool itself, against its clock, the turn, and the departure of its plugin. */
+  private perform(call: ToolCall, entry: ToolEntry, input: unknown): Promise<ToolOutcome> {
+    const { settings, departures } = this.core
+    const limit = entry.definition.timeout ?? settings.toolTimeout
+    const own = new AbortController()
+    const onAbort = (): void => own.abort(this.turn.signal.reason)
+    this.turn.signal.addEventListener('abort', onAbort, { once: true })
+    let timer: ReturnType<typeof setTimeout> | undefined
+    let unwatch = (): void => undefined
+    const racing = new Promise<ToolOutcome>((resolve, reject) => {
+      const late = (): void => {
+        own.abort(new CancelledError(`the tool did not finish within ${limit} ms`))
+        timer = setTimeout(() => resolve(errorOutcome(`The tool did not finish within ${limit} ms and was told to stop. It may have had its effect.`)), settings.grace)
+      }
+      timer = setTimeout(late, limit)
+      unwatch = departures.watch(entry.ctx.fiber, () => {
+        own.abort(new CancelledError('the plugin of the tool was unloaded'))
+        resolve(errorOutcome(`The tool ${call.name} is gone: its plugin was unloaded while it ran. It may have had its effect.`))
+      })
+      this.abandon.signal.addEventListener('abort', () => reject(cancelled(this.abandon.signal)), { once: true })
+      const run = { agent: this.core.view(entry.plugin), turn: this.turn, call, signal: own.signal }
+      const repaired = (at: string): void => this.core.reporter.report({ kind: 'repaired', plugin: entry.plugin, seam: 'tools/execute', problem: `${at} had a lone surrogate; it was replaced` })
+      Promise.resolve().then(() => entry.definition.execute(input as never, run))
+        .then((output) => toOutcome(output, `result of ${call.name}`, settings.limits.toolOutput, repaired))
+        .then(resolve, (error: unknown) => resolve(errorOutcome(messageOf(error))))
+    })
+    return racing.finally(() => {
+      clearTimeout(timer)
+      unwatch()
+      this.turn.signal.removeEventListener('abort', onAbort)
+    })
+  }
+
+  private finish(call: Pick<ToolCall, 'id' | 'name' | 'index'>, { outcome, contexts }: Finished, kind: CallOutcome): void {
+    const { content, error } = outcome
+    const message: ToolMessage = copyJson({ role: 'tool', content: [{ type: 'tool-result', id: call.id, name: call.name, content, ...(error && { error }) }] } as const)
+    const additionalContext: readonly Signed<Finished['contexts'][number]['message']>[] = wireOrder(contexts).map(({ message: context, owner }) => ({ message: context, owner }))
+    this.core.session.append({
+      type: 'tool/result',
+      data: { assistant: this.assistant, index: call.index, message, outcome: kind, ...(additionalContext.length > 0 && { additionalContext }) },
+    })
+  }
+}
+
+/** Waits for all, then throws what the first of them threw. */
+async function settle(running: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(running)) if (result.status === 'rejected') throw result.reason
+}

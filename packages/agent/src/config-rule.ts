@@ -1,0 +1,44 @@
+import { CONFIG_FIELDS, type CallConfig, sameJson, toConfig } from '@headrace/message'
+import type { OwnedConfig } from '@headrace/session'
+import { describe } from './decision.ts'
+import { isObject } from './guards.ts'
+import { pluginOfHook } from './hooks.ts'
+import type { Reporter } from './report.ts'
+import { ownerOf } from './scope.ts'
+import { Override, type SeamRule } from './seam.ts'
+
+/**
+ * `agent/request`: config only (L6). Field by field, what a listener changed is its own; a field that others had changed and that comes
+ * back as it was in the seed was lost, and the others' stands.
+ */
+export function configRule(seed: CallConfig, reporter: Reporter): SeamRule<OwnedConfig> {
+  const seam = 'agent/request'
+  return {
+    show: ({ config }) => config,
+    async accept(returned, from, below, called) {
+      const others = await below()
+      const plugin = pluginOfHook(from)
+      const overriding = returned instanceof Override
+      const value: unknown = overriding ? returned.value : returned
+      if (!isObject(value)) throw new TypeError(`returned ${describe(value)}, not a config`)
+      if (!called && !overriding) reporter.lost(plugin, seam, 'it did not call next()')
+      const own = toConfig(value, 'the returned config')
+      const fields: Record<string, unknown> = {}
+      const owners: Record<string, string> = {}
+      const lost: string[] = []
+      for (const field of CONFIG_FIELDS) {
+        const theirs = others.config[field]
+        const isTheirs = sameJson(own[field], theirs)
+        const isLost = !isTheirs && sameJson(own[field], seed[field]) && !overriding
+        if (isLost) lost.push(field)
+        const chosen = isTheirs || isLost ? theirs : own[field]
+        if (chosen === undefined) continue
+        fields[field] = chosen
+        owners[field] = isTheirs || isLost ? (others.owners[field] ?? 'app') : ownerOf(plugin, 'request')
+      }
+      if (overriding) reporter.overrides.push({ plugin, seam, reason: returned.reason, dropped: [] })
+      if (lost.length > 0) reporter.lost(plugin, seam, `it dropped the ${lost.join(', ')} that another set`)
+      return { config: toConfig(fields), owners }
+    },
+  }
+}

@@ -1,0 +1,121 @@
+import { type Contribution, type ContributionInput, type Owner, digestOf, isBlank, toContribution } from '@headrace/message'
+import { describe } from './decision.ts'
+import { type Hook, contributorOf, pluginOfHook } from './hooks.ts'
+import type { Reporter } from './report.ts'
+import { type Place, byPlace, compare, ownerOf } from './scope.ts'
+import { Override, type SeamRule } from './seam.ts'
+import { isObject } from './guards.ts'
+
+/** A message that a listener contributed, with its place on the wire. */
+export interface Piece extends Place {
+  readonly message: Contribution
+  readonly owner: Owner
+  readonly source: Hook
+}
+
+/** What `agent/request-messages` returns: framing around the history, for this request only. */
+export interface RequestMessages {
+  readonly before: readonly ContributionInput[]
+  readonly after: readonly ContributionInput[]
+}
+
+export interface Pieces {
+  readonly before: readonly Piece[]
+  readonly after: readonly Piece[]
+}
+
+interface Merge {
+  readonly seam: string
+  /** The key of what is not contributed through `ctx.agents.prefix()` and its like. */
+  readonly key: string
+  readonly reporter: Reporter
+  /** A decision may leave out what others returned. */
+  readonly decides?: true
+}
+
+/** Takes what a listener returned apart: its own messages are signed, those of the others must all be there, once (L15). */
+export function mergeList(returned: unknown, from: Hook, below: readonly Piece[], { seam, key, reporter, decides }: Merge): readonly Piece[] {
+  const plugin = pluginOfHook(from)
+  const overriding = returned instanceof Override
+  const list: unknown = overriding ? returned.value : returned
+  if (!Array.isArray(list)) throw new TypeError(`returned ${describe(list)}, not a list of messages`)
+  const left = new Map(below.map((piece) => [piece, piece.message]))
+  const pieces: Piece[] = []
+  const added: unknown[] = []
+  let repeated = 0
+  for (const item of list) {
+    const known = [...left].find(([, message]) => message === item)?.[0]
+    if (known) {
+      left.delete(known)
+      pieces.push(known)
+    } else if (below.some((piece) => piece.message === item)) repeated++
+    else added.push(item)
+  }
+  const contributor = contributorOf(from)
+  const place = { order: contributor?.order ?? 0, plugin, key: contributor?.key ?? key }
+  for (const item of added) {
+    const message = toContribution(item, `${plugin}/${place.key}`, (at) => reporter.report({ kind: 'repaired', plugin, seam, problem: `${at} had a lone surrogate; it was replaced` }))
+    // A copy of another's message is that message.
+    const same = [...left].find(([, other]) => digestOf(other) === digestOf(message))?.[0]
+    if (same) left.delete(same)
+    if (!isBlank(message)) pieces.push(same ?? { ...place, message, owner: ownerOf(plugin, place.key), source: from })
+  }
+  if (overriding) reporter.overrides.push({ plugin, seam, reason: returned.reason, dropped: [...left.keys()].map((piece) => piece.owner) })
+  else if (!decides) {
+    if (repeated > 0) reporter.lost(plugin, seam, `it repeated ${repeated} of the others' messages`)
+    if (left.size > 0) reporter.lost(plugin, seam, `it dropped what ${[...left.keys()].map((piece) => piece.owner).join(', ')} contributed`)
+    pieces.push(...left.keys())
+  }
+  return pieces
+}
+
+/** Pieces in the order of the wire: `(order, plugin, key)`, ties between fibers by the digest of their first message, each listener's as returned. */
+export function wireOrder(pieces: readonly Piece[]): readonly Piece[] {
+  const groups = new Map<Hook, Piece[]>()
+  for (const piece of pieces) groups.set(piece.source, [...(groups.get(piece.source) ?? []), piece])
+  return [...groups.values()]
+    .sort(([a], [b]) => byPlace(a!, b!) || compare(digestOf(a!.message), digestOf(b!.message)))
+    .flat()
+}
+
+function messagesOf(pieces: readonly Piece[]): readonly Contribution[] {
+  return Object.freeze(pieces.map((piece) => piece.message))
+}
+
+function checkCalled(called: boolean, from: Hook, returned: unknown, { seam, reporter }: Merge): void {
+  if (!called && !(returned instanceof Override)) reporter.lost(pluginOfHook(from), seam, 'it did not call next()')
+}
+
+/** `agent/session-prefix`: a list of messages. */
+export function prefixRule(reporter: Reporter): SeamRule<readonly Piece[]> {
+  const merge: Merge = { seam: 'agent/session-prefix', key: 'prefix', reporter }
+  return {
+    show: messagesOf,
+    async accept(returned, from, below, called) {
+      const others = await below()
+      checkCalled(called, from, returned, merge)
+      return mergeList(returned, from, others, merge)
+    },
+  }
+}
+
+/** `agent/request-messages`: two lists. A listener may leave out a list that it has nothing for, where nobody else has. */
+export function messagesRule(reporter: Reporter): SeamRule<Pieces> {
+  const seam = 'agent/request-messages'
+  return {
+    show: ({ before, after }) => Object.freeze({ before: messagesOf(before), after: messagesOf(after) }),
+    async accept(returned, from, below, called) {
+      const others = await below()
+      checkCalled(called, from, returned, { seam, key: '', reporter })
+      const value: unknown = returned instanceof Override ? returned.value : returned
+      if (!isObject(value)) throw new TypeError(`returned ${describe(value)}, not { before, after }`)
+      const unknown = Object.keys(value).find((name) => name !== 'before' && name !== 'after')
+      if (unknown !== undefined) throw new TypeError(`returned an object with ${JSON.stringify(unknown)}; only before and after can be told here`)
+      const list = (name: 'before' | 'after'): readonly Piece[] => {
+        const own = value[name] ?? []
+        return mergeList(returned instanceof Override ? new Override(own, returned.reason) : own, from, others[name], { seam, key: name, reporter })
+      }
+      return { before: list('before'), after: list('after') }
+    },
+  }
+}

@@ -1,0 +1,326 @@
+import type { Context } from 'cordis'
+import { type CallConfig, type Contribution, type ContributionInput, type Message, type Owner, type UserMessage, isBlank, messageOf, toConfig, toContent, toContribution } from '@headrace/message'
+import { type EntryId, type ErrorRecord, type OwnedConfig, type Session, type SessionEvent, type SessionStore, type Signed, type TurnReason } from '@headrace/session'
+import { Agent } from './agent.ts'
+import { AgentError, CancelledError, SeamError } from './error.ts'
+import { TurnHandle, resultOf, withdrawnResult } from './handle.ts'
+import { Departures } from './hooks.ts'
+import type { AdapterRegistry } from './llm.ts'
+import { Loop } from './loop.ts'
+import { Reporter } from './report.ts'
+import { SCOPE_PLUGIN, kScope, ownerOf } from './scope.ts'
+import { Seams, withFields } from './seams.ts'
+import type { Settings } from './settings.ts'
+import type { SystemRegistry } from './system.ts'
+import type { ToolRegistry } from './tools.ts'
+import type { Turn } from './turn.ts'
+
+/** What an agent is made of. */
+export interface CoreOptions {
+  /** Of the service: where seams are dispatched. */
+  readonly ctx: Context
+  /** Of whoever created it. */
+  readonly home: Context
+  readonly session: Session
+  readonly store: SessionStore
+  readonly llm: AdapterRegistry
+  readonly tools: ToolRegistry
+  readonly system: SystemRegistry
+  readonly settings: Settings
+  readonly departures: Departures
+  readonly cwd: string
+  /** Fills what nobody said. */
+  readonly defaults: Partial<CallConfig>
+  /** Beats the log on this instance's first request (L6). */
+  readonly explicit: Partial<CallConfig>
+  /** A log that others wrote: the queue waits for `wake()`. */
+  readonly resumed: boolean
+}
+
+/** The turn that is running. */
+export interface RunningTurn {
+  readonly turn: Turn
+  readonly controller: AbortController
+  requests: number
+}
+
+/** The prefix this instance sends with every request (L5), and who was asked for it. */
+export interface Prefix {
+  readonly messages: readonly Message[]
+  readonly owners: readonly Owner[]
+  readonly listeners: ReadonlySet<string>
+}
+
+/** A live driver of one session: what the signed {@link Agent}s of all plugins share. */
+export class AgentCore {
+  readonly id: string
+  readonly session: Session
+  readonly settings: Settings
+  readonly llm: AdapterRegistry
+  readonly tools: ToolRegistry
+  readonly system: SystemRegistry
+  readonly departures: Departures
+  readonly reporter: Reporter
+  readonly seams: Seams
+  readonly cwd: string
+  running: RunningTurn | undefined
+  prefix: Prefix | undefined
+  /** This instance has written its header snapshot (L13). */
+  anchored = false
+  readonly resumed: boolean
+  private readonly options: CoreOptions
+  private readonly views = new Map<string, Agent>()
+  private readonly handles = new Map<number, TurnHandle>()
+  private readonly following = new Set<TurnHandle>()
+  private readonly patches: { readonly fields: Partial<CallConfig>; readonly owner: Owner }[] = []
+  private readonly loop: Loop
+  private driving: Promise<void> | undefined
+  private held: boolean
+  private disposed = false
+  private scoped: Context | undefined
+  private readonly lateReported = new Set<string>()
+  /** Called once, when it is disposed. */
+  onDispose: () => void = () => undefined
+
+  constructor(options: CoreOptions) {
+    const { session, settings, ctx } = options
+    this.options = options
+    this.id = session.id
+    this.session = session
+    this.settings = settings
+    this.llm = options.llm
+    this.tools = options.tools
+    this.system = options.system
+    this.departures = options.departures
+    this.cwd = options.cwd
+    this.resumed = options.resumed
+    this.held = options.resumed
+    this.reporter = new Reporter(ctx, () => this.view('app'), settings.strict)
+    this.seams = new Seams({ ctx, agent: this.id, view: (plugin) => this.view(plugin), departures: this.departures, reporter: this.reporter, deadline: settings.seamTimeout, toolOutput: settings.limits.toolOutput })
+    this.loop = new Loop(this)
+    session.live.onError = (error) => this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session.live', problem: messageOf(error) })
+    session.live.on('event', (event) => this.tell(event))
+    session.live.on('chunk', (chunk) => { for (const handle of this.following) handle.push(chunk) })
+  }
+
+  /** The agent as a plugin sees it: what it adds is signed with the plugin's name. */
+  view(plugin: string): Agent {
+    let view = this.views.get(plugin)
+    if (!view) this.views.set(plugin, (view = new Agent(this, plugin)))
+    return view
+  }
+
+  /** A context whose plugins, listeners and tools serve this agent alone, and go with it. */
+  get ctx(): Context {
+    this.scoped ??= this.options.home.extend({ [kScope]: this.id }).plugin({ name: SCOPE_PLUGIN, inject: ['sessions', 'llm', 'tools', 'system', 'agents'], apply: () => undefined }).ctx
+    return this.scoped
+  }
+
+  // What goes in between requests. Accepted means logged.
+
+  prompt(input: unknown, plugin: string, steer = false): TurnHandle {
+    const message: UserMessage = { role: 'user', content: toContent(input, 'prompt', (at) => this.reporter.report({ kind: 'repaired', plugin, seam: 'prompt', problem: `${at} had a lone surrogate; it was replaced` })) }
+    if (isBlank(message)) throw new AgentError('PROMPT_EMPTY', 'the prompt is empty; say what the agent should do')
+    const { limits } = this.settings
+    if (this.session.ledger.queue.length >= limits.queue) throw new AgentError('QUEUE_FULL', `${limits.queue} prompts wait already; wait for one to end, or raise limits.queue`)
+    const owner = plugin === 'app' ? 'user' : ownerOf(plugin, 'prompt')
+    const { seq } = this.session.append({ type: 'prompt/queued', data: { input: message, owner, ...(steer && { steer: true as const }) } })
+    const handle = new TurnHandle(seq, this.session.flush(), (reason) => this.stop(seq, reason))
+    this.handles.set(seq, handle)
+    this.wake()
+    return handle
+  }
+
+  steer(message: ContributionInput, owner: Owner): SessionEvent<'context/message'> {
+    const event = this.session.append({ type: 'context/message', data: { message: this.contribution(message, owner), owner, steer: true } })
+    this.wake()
+    return event
+  }
+
+  inject(message: ContributionInput, owner: Owner): SessionEvent<'context/message'> | undefined {
+    const contribution = this.contribution(message, owner)
+    if (isBlank(contribution)) return undefined
+    return this.session.append({ type: 'context/message', data: { message: contribution, owner } })
+  }
+
+  replace(first: EntryId, last: EntryId, messages: readonly ContributionInput[], owner: Owner, reason: string): SessionEvent<'surface/replace'> {
+    const signed: Signed[] = messages.map((message) => ({ message: this.contribution(message, owner), owner }))
+    return this.session.append({ type: 'surface/replace', data: { first, last, messages: signed, owner, reason } })
+  }
+
+  private contribution(message: ContributionInput, owner: Owner): Contribution {
+    return toContribution(message, owner, (at) => this.reporter.report({ kind: 'repaired', plugin: owner, seam: 'context', problem: `${at} had a lone surrogate; it was replaced` }))
+  }
+
+  configure(fields: Partial<CallConfig>, owner: Owner): void {
+    this.patches.push({ fields, owner })
+  }
+
+  /** The seed of the next request (L6). @throws ConfigError where nobody has said which model */
+  seed(): OwnedConfig {
+    const { baseline } = this.session.headers
+    const { defaults, explicit } = this.options
+    let seed: OwnedConfig = baseline ?? { config: {} as CallConfig, owners: {} }
+    if (!this.anchored) seed = withFields(withFields(seed, omit(defaults, seed.config), 'app'), explicit, 'app')
+    for (const { fields, owner } of this.patches) seed = withFields(seed, fields, owner)
+    return { config: toConfig(seed.config), owners: seed.owners }
+  }
+
+  /** The seed is in the log now. */
+  settleSeed(): void {
+    this.anchored = true
+    this.patches.length = 0
+  }
+
+  get blobs(): { blob(digest: string): Promise<Uint8Array | undefined> } {
+    return { blob: (digest) => this.options.store.getBlob(this.id, digest) }
+  }
+
+  putBlob(bytes: Uint8Array): Promise<string> {
+    return this.options.store.putBlob(this.id, bytes)
+  }
+
+  // Life.
+
+  wake(): void {
+    this.held = false
+    this.drive()
+  }
+
+  /** Goes on with a turn that a resume found open. */
+  goOn(): void {
+    if (this.session.ledger.turn) this.drive()
+  }
+
+  private drive(): void {
+    if (this.driving || this.disposed) return
+    const run = async (): Promise<void> => {
+      await Promise.resolve()
+      while (!this.disposed && this.hasWork()) await this.loop.turn()
+    }
+    this.driving = run().catch((error: unknown) => this.fail(error)).finally(() => {
+      this.driving = undefined
+    })
+  }
+
+  private hasWork(): boolean {
+    const { turn, queue, owed } = this.session.ledger
+    return turn !== undefined || (!this.held && (queue.length > 0 || owed))
+  }
+
+  /** The log takes no more: everyone who waits is told. */
+  private fail(error: unknown): void {
+    this.held = true
+    this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session', problem: messageOf(error) })
+    for (const handle of [...this.handles.values(), ...this.following]) handle.settle({ ...withdrawnResult(messageOf(error)), reason: 'error' })
+    this.handles.clear()
+    this.following.clear()
+    this.running = undefined
+  }
+
+  /** Resolves when nothing runs. */
+  async idle(): Promise<void> {
+    while (this.driving) await this.driving
+  }
+
+  cancel(reason: string, queue: 'keep' | 'withdraw'): void {
+    for (const { seq, steer } of this.session.ledger.queue) {
+      if (steer || queue === 'withdraw') this.withdraw(seq, reason)
+    }
+    this.running?.controller.abort(new CancelledError(reason))
+  }
+
+  withdraw(prompt: number, reason: string): void {
+    this.session.append({ type: 'prompt/withdrawn', data: { prompt, reason } })
+    this.handles.get(prompt)?.settle(withdrawnResult(reason))
+    this.handles.delete(prompt)
+  }
+
+  private stop(prompt: number, reason: string): void {
+    if (this.session.ledger.queue.some((queued) => queued.seq === prompt)) this.withdraw(prompt, reason)
+    else this.running?.controller.abort(new CancelledError(reason))
+  }
+
+  async dispose(): Promise<void> {
+    if (this.disposed) return this.idle()
+    this.disposed = true
+    this.running?.controller.abort(new CancelledError('the agent was disposed'))
+    await this.idle()
+    this.tools.forget(this.id)
+    this.system.forget(this.id)
+    for (const handle of this.handles.values()) handle.settle(withdrawnResult('the agent was disposed; the prompt waits in the log'))
+    await this.scoped?.fiber.dispose()
+    await this.session.close()
+    this.onDispose()
+  }
+
+  // For the loop.
+
+  /** Follows a prompt's handle into the turn; gives the turn's own where no prompt woke it. */
+  follow(prompt: number | undefined): TurnHandle {
+    const known = prompt === undefined ? undefined : this.handles.get(prompt)
+    const handle = known ?? new TurnHandle(prompt, Promise.resolve(), (reason) => this.running?.controller.abort(new CancelledError(reason)))
+    this.following.add(handle)
+    return handle
+  }
+
+  get handle(): TurnHandle | undefined {
+    return [...this.following][0]
+  }
+
+  /** Ends the turn, in the frame of the last look at what is owed. */
+  endTurn(reason: TurnReason, error?: ErrorRecord): void {
+    const { session } = this
+    const turn = session.ledger.turn!
+    const finish = lastFinish(session, turn.seq)
+    const { data } = session.append({ type: 'turn/end', data: { turn: turn.number, reason, settled: session.length - 1, ...(finish && { finish }), ...(error && { error }) } })
+    this.running = undefined
+    const result = resultOf(session, turn.seq, data)
+    for (const handle of this.following) {
+      handle.settle(result)
+      if (handle.prompt !== undefined) this.handles.delete(handle.prompt)
+    }
+    this.following.clear()
+  }
+
+  /** Where plugins are looked for that are still loading. */
+  get rootContext(): Context {
+    return this.options.ctx.root
+  }
+
+  /** A plugin that comes too late to say what the prefix should be is told so (L5). */
+  reportLatePrefix(): void {
+    if (!this.prefix) return
+    const seam = 'agent/session-prefix'
+    for (const plugin of this.seams.listeners(seam)) {
+      if (this.prefix.listeners.has(plugin) || this.lateReported.has(plugin)) continue
+      this.lateReported.add(plugin)
+      this.reporter.report({ kind: 'late', plugin, seam, problem: 'it came after the first request, and the prefix is frozen; it will be heard when the session is resumed' })
+    }
+  }
+
+  reportFailure(error: unknown, seam: string): void {
+    const where = error instanceof SeamError ? { plugin: error.plugin, seam: error.seam } : { plugin: 'loop', seam }
+    this.reporter.report({ kind: 'failed', ...where, problem: messageOf(error) })
+  }
+
+  private tell(event: SessionEvent): void {
+    for (const handle of this.following) handle.push(event)
+    this.seams.sessionEvent(event)
+  }
+}
+
+function omit(fields: Partial<CallConfig>, present: Partial<CallConfig>): Partial<CallConfig> {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !Object.hasOwn(present, name)))
+}
+
+/** Why the turn's last answer ended; `empty` where it stopped with nothing to read and nothing to call. */
+function lastFinish(session: Session, from: number): SessionEvent<'turn/end'>['data']['finish'] {
+  let empty = false
+  for (let seq = session.length - 1; seq >= from; seq--) {
+    const event = session.at(seq)
+    if (event?.type === 'assistant/message') empty = event.data.message.content.every((block) => block.type === 'reasoning')
+    if (event?.type === 'request/end' && event.data.finish && !event.data.answer) return empty && event.data.finish === 'stop' ? 'empty' : event.data.finish
+  }
+  return undefined
+}

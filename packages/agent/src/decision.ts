@@ -1,0 +1,21 @@
+import { isObject } from './guards.ts'
+import type { SeamRule } from './seam.ts'
+
+/** A seam whose outermost listener decides; not calling `next()` is a decision too. */
+export function decisionRule<T>(expected: string, check: (value: unknown) => value is T): SeamRule<T> {
+  return {
+    accept(returned) {
+      if (!check(returned)) throw new TypeError(`returned ${describe(returned)}, not ${expected}`)
+      return returned
+    },
+  }
+}
+
+/** A value in a few words, for an error: never its contents. */
+export function describe(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  if (!isObject(value)) return typeof value === 'undefined' ? 'nothing' : `a ${typeof value}`
+  const keys = Object.keys(value).slice(0, 5)
+  return keys.length === 0 ? 'an empty object' : `an object with ${keys.join(', ')}`
+}

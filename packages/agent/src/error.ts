@@ -1,0 +1,40 @@
+import { HeadraceError, messageOf } from '@headrace/message'
+import type { ErrorRecord } from '@headrace/session'
+import { ModelError } from './adapter.ts'
+
+/** A listener that broke the contract of its seam: threw, was late, called `next()` twice, returned the wrong type, lost a contribution. */
+export class SeamError extends HeadraceError {
+  readonly plugin: string
+  readonly seam: string
+
+  constructor(plugin: string, seam: string, problem: string, options?: ErrorOptions) {
+    super('SEAM_FAILED', `plugin ${plugin} in ${seam}: ${problem}`, options)
+    this.plugin = plugin
+    this.seam = seam
+  }
+}
+
+/** The turn was cancelled. */
+export class CancelledError extends HeadraceError {
+  constructor(reason: string) {
+    super('CANCELLED', reason)
+  }
+}
+
+/** The turn reached one of its limits. */
+export class LimitError extends HeadraceError {
+  constructor(limit: string, value: number) {
+    super('LIMIT_REACHED', `the turn reached its limit of ${value} ${limit}; raise limits.${limit} if that is too few`)
+  }
+}
+
+/** Something that the agent cannot do now; the message says what to do instead. */
+export class AgentError extends HeadraceError {}
+
+/** An error as the log keeps it. */
+export function toRecord(error: unknown): ErrorRecord {
+  const message = messageOf(error)
+  if (error instanceof SeamError) return { code: error.code, message, plugin: error.plugin, seam: error.seam }
+  if (error instanceof ModelError) return { code: error.code, message, failure: error.failure }
+  return { code: error instanceof HeadraceError ? error.code : 'UNEXPECTED', message }
+}

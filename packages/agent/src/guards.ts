@@ -1,0 +1,8 @@
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** An object whose only own keys are these, where each that is there is a string. */
+export function hasString<K extends string>(value: unknown, key: K): value is Record<K, string> {
+  return isObject(value) && typeof value[key] === 'string'
+}

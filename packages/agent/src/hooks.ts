@@ -1,0 +1,71 @@
+import type { Context, Fiber } from 'cordis'
+import { pluginOf, serves } from './scope.ts'
+
+/** Set on a listener by `ctx.agents.prefix()` and its like. */
+export const kContribution = Symbol.for('headrace.contribution')
+
+/** One listener of a seam, as Cordis holds it. */
+export interface Hook {
+  readonly ctx: Context
+  readonly callback: (...args: unknown[]) => unknown
+  readonly global?: boolean
+}
+
+export interface Contributor {
+  readonly key: string
+  readonly order: number
+}
+
+/** Listeners of a seam that serve an agent, in Cordis' order. This reads Cordis' own list; a test pins that it stands there. */
+export function hooksOf(ctx: Context, seam: string, agent: string): readonly Hook[] {
+  const hooks = (ctx.events._hooks[seam] ?? []) as readonly Hook[]
+  return hooks.filter((hook) => hook.global || serves(hook.ctx, agent))
+}
+
+/** True while the listener is still registered: its plugin was neither unloaded nor reloaded. */
+export function isRegistered(ctx: Context, seam: string, hook: Hook): boolean {
+  return ((ctx.events._hooks[seam] ?? []) as readonly Hook[]).includes(hook)
+}
+
+export function contributorOf(hook: Hook): Contributor | undefined {
+  return (hook.callback as { [kContribution]?: Contributor })[kContribution]
+}
+
+export function pluginOfHook(hook: Hook): string {
+  return pluginOf(hook.ctx)
+}
+
+const ACTIVE = 2
+const LOADING = 1
+const UNLOADING = 5
+
+/** Tells what runs on behalf of a plugin that the plugin has gone (L19). One Cordis listener for all. */
+export class Departures {
+  private readonly waiting = new Map<Fiber, Set<() => void>>()
+
+  constructor(ctx: Context) {
+    ctx.on('internal/status', (fiber) => {
+      if (fiber.state === ACTIVE || fiber.state === LOADING) return
+      for (const gone of this.waiting.get(fiber) ?? []) gone()
+    }, { global: true })
+  }
+
+  /** Calls back when the fiber unloads; returns the call that stops waiting. */
+  watch(fiber: Fiber, gone: () => void): () => void {
+    if (!fiber.runtime) return () => undefined
+    const set = this.waiting.get(fiber) ?? new Set()
+    this.waiting.set(fiber, set.add(gone))
+    return () => {
+      set.delete(gone)
+      if (set.size === 0) this.waiting.delete(fiber)
+    }
+  }
+}
+
+/** The first fiber of the app that is still loading or unloading. */
+export function loadingFiber(ctx: Context): Fiber | undefined {
+  for (const runtime of ctx.root.registry.values()) {
+    for (const fiber of runtime.fibers) if (fiber.state === LOADING || fiber.state === UNLOADING) return fiber
+  }
+  return undefined
+}

@@ -1,0 +1,258 @@
+import { type Failure, type Request, copyList, defined, messageOf, toConfigPatch } from '@headrace/message'
+import { type EpochHeader, type ErrorRecord, type EventDraft, type HistorySnapshot, type OwnedConfig, type QueuedPrompt, type SessionEvent, type TurnReason, assembleRequest, proveRequest } from '@headrace/session'
+import { ModelError } from './adapter.ts'
+import { AnswerDraft } from './answer.ts'
+import { CallBatch } from './calls.ts'
+import { type Piece, wireOrder } from './contribution.ts'
+import type { AgentCore, RunningTurn } from './core.ts'
+import { CancelledError, LimitError, SeamError, toRecord } from './error.ts'
+import { settleLoading } from './loading.ts'
+import { cancelled } from './seam.ts'
+import { withFields } from './seams.ts'
+import { pull } from './stream.ts'
+import type { SystemSnapshot } from './system.ts'
+import type { ToolsSnapshot } from './tools.ts'
+import type { Step, Turn } from './turn.ts'
+
+/** The three snapshots of a boundary (L3). */
+interface Boundary {
+  readonly seq: number
+  readonly history: HistorySnapshot
+  readonly system: SystemSnapshot
+  readonly tools: ToolsSnapshot
+}
+
+/** The loop. It reads like its picture in the design, top to bottom. */
+export class Loop {
+  private readonly core: AgentCore
+  /** This instance has waited for the plugins that were loading when it began. */
+  private ready = false
+
+  constructor(core: AgentCore) {
+    this.core = core
+  }
+
+  /** One turn: from one wake until nothing is owed, or a turn that a resume goes on with. Ends it in the log, whatever happens. */
+  async turn(): Promise<void> {
+    const { core } = this
+    const running = this.startTurn()
+    const { limits } = core.settings
+    const timer = limits.time > 0 ? setTimeout(() => running.controller.abort(new LimitError('time', limits.time)), limits.time) : undefined
+    try {
+      await this.answer(running)
+    } catch (error) {
+      const [reason, record] = verdict(error)
+      core.endTurn(reason, record)
+    } finally {
+      clearTimeout(timer)
+    }
+    await core.session.flush()
+  }
+
+  private startTurn(): RunningTurn {
+    const { core, core: { session } } = this
+    const open = session.ledger.turn
+    const [queued] = session.ledger.queue
+    const number = open?.number ?? session.ledger.turns + 1
+    const prompt = open ? promptOf(session.at(open.prompt ?? -1)) : queued
+    const controller = new AbortController()
+    const turn: Turn = Object.freeze({ number, signal: controller.signal, ...(prompt && { prompt: prompt.input }), ...(open && { continue: true as const }) })
+    core.running = { turn, controller, requests: 0 }
+    core.follow(prompt?.seq)
+    if (!open) session.append({ type: 'turn/start', data: { turn: number, woke: queued ? (queued.steer ? 'steer' : 'prompt') : 'message', ...(queued && { prompt: queued.seq }) } })
+    return core.running
+  }
+
+  private async answer(running: RunningTurn): Promise<void> {
+    const { core, core: { session, seams } } = this
+    const { turn } = running
+    const { ledger } = session
+    if (!this.ready) await settleLoading(core, turn.signal)
+    this.ready = true
+    const prompt = ledger.turn!.unsubmitted ? promptOf(session.at(ledger.turn!.prompt!)) : undefined
+    if (prompt) {
+      const blocked = await this.submit(turn, prompt)
+      if (blocked !== undefined) return core.endTurn('blocked', { code: 'BLOCKED', message: blocked })
+    }
+    const waits = (): boolean => ledger.owed || ledger.queue.some((queued) => queued.steer)
+    for (let again = false; again || waits(); ) {
+      await this.takeSteers(turn)
+      const next = ledger.turn!.steps + 1
+      if (next > core.settings.limits.steps) throw new LimitError('steps', core.settings.limits.steps)
+      const decision = await seams.preStep(turn, Object.freeze({ number: next, attempt: 1, ...(turn.continue && { continue: true as const }) }))
+      if (decision !== 'go') return core.endTurn('stopped', { code: 'STOPPED', message: decision.stop })
+      again = (await this.step(running, next)) === 'restep'
+      if (!again && !waits()) await seams.turnStopping(turn)
+      if (turn.signal.aborted) throw cancelled(turn.signal)
+    }
+    core.endTurn('done')
+  }
+
+  /** A prompt through `agent/prompt-submit` into the history, with its contexts, in one append. Returns why it was blocked. */
+  private async submit(turn: Turn, queued: QueuedPrompt): Promise<string | undefined> {
+    const { seams, session } = this.core
+    const submitted = await seams.promptSubmit(turn, Object.freeze({ input: queued.input, steer: queued.steer }))
+    if ('block' in submitted) return submitted.block
+    const contexts = wireOrder(submitted.contexts).map(({ message, owner }): EventDraft => ({ type: 'context/message', data: { message, owner } }))
+    session.append([{ type: 'user/message', data: { message: submitted.input ?? queued.input, owner: queued.owner, prompt: queued.seq } }, ...contexts])
+    return undefined
+  }
+
+  private async takeSteers(turn: Turn): Promise<void> {
+    const { core, core: { session } } = this
+    for (const queued of session.ledger.queue) {
+      if (!queued.steer) continue
+      core.follow(queued.seq)
+      const blocked = await this.submit(turn, queued)
+      if (blocked !== undefined) core.withdraw(queued.seq, `blocked: ${blocked}`)
+    }
+  }
+
+  private async step(running: RunningTurn, number: number): Promise<'done' | 'restep'> {
+    const { core, core: { session } } = this
+    const { turn } = running
+    const at = this.openStep(turn, number)
+    try {
+      core.prefix ??= await this.composePrefix(turn)
+      const answered = await this.attempts(running, number, at)
+      if (answered !== 'restep') await new CallBatch(core, turn, at.tools, answered).run()
+      const reason = answered === 'restep' ? 'restep' : 'done'
+      session.closeStep(reason)
+      return reason
+    } catch (error) {
+      const [reason, record] = verdict(error)
+      session.closeStep(reason === 'cancelled' ? 'cancelled' : 'error', record)
+      throw error
+    }
+  }
+
+  /** One synchronous frame (L3). */
+  private openStep(turn: Turn, step: number): Boundary {
+    const { core, core: { session } } = this
+    const history = session.surface.snapshot()
+    const system = core.system.snapshot(core.view('app'), (plugin) => core.view(plugin))
+    const tools = core.tools.snapshot(core.id, session.headers.header?.tools)
+    const { seq } = session.append({ type: 'step/start', data: { turn: turn.number, step } })
+    core.reportLatePrefix()
+    return { seq, history, system, tools }
+  }
+
+  /** A composition that is cancelled or throws is not kept (L5). */
+  private async composePrefix(turn: Turn): Promise<NonNullable<AgentCore['prefix']>> {
+    const listeners = new Set(this.core.seams.listeners('agent/session-prefix'))
+    const pieces = wireOrder(await this.core.seams.sessionPrefix(turn))
+    return { messages: messagesOf(pieces), owners: ownersOf(pieces), listeners }
+  }
+
+  /** Attempts of a step, until one is answered: the seq of its `assistant/message`; or until the step is to be made anew. */
+  private async attempts(running: RunningTurn, number: number, at: Boundary): Promise<number | 'restep'> {
+    const { core, core: { seams } } = this
+    const { turn } = running
+    const seed = core.seed()
+    let framing: { readonly before: readonly Piece[]; readonly after: readonly Piece[] } | undefined
+    let substitute: Partial<OwnedConfig['config']> | undefined
+    for (let attempt = 1; ; attempt++) {
+      const step: Step = Object.freeze({ number, attempt, boundary: at.seq, ...(turn.continue && { continue: true as const }) })
+      const config = await seams.request(turn, step, substitute ? withFields(seed, substitute, 'loop') : seed)
+      framing ??= await seams.requestMessages(turn, step)
+      if (++running.requests > core.settings.limits.requests) throw new LimitError('requests', core.settings.limits.requests)
+      const header = this.headerOf(at, config, framing)
+      const result = this.refusal(header) ?? await this.dispatch(turn, step, at, header, substitute && this.headerOf(at, seed, framing))
+      if (typeof result === 'number') return result
+      const decision = await seams.requestError(turn, step, result)
+      if (decision === 'restep') return decision
+      if (decision === 'fail') throw new ModelError(result)
+      substitute = decision === 'retry' || !decision.retry.config ? undefined : toConfigPatch(decision.retry.config, 'retry.config')
+    }
+  }
+
+  private headerOf(at: Boundary, { config, owners }: OwnedConfig, framing: { readonly before: readonly Piece[]; readonly after: readonly Piece[] }): EpochHeader {
+    const { messages: prefix, owners: prefixOwners } = this.core.prefix!
+    const before = wireOrder(framing.before)
+    const after = wireOrder(framing.after)
+    return defined({
+      config, system: at.system.system, tools: at.tools.tools, prefix, before: messagesOf(before), after: messagesOf(after),
+      owners: defined({ config: owners, system: at.system.owners, tools: at.tools.owners, prefix: prefixOwners, before: ownersOf(before), after: ownersOf(after) }),
+    })
+  }
+
+  /** Why a request is not even sent. */
+  private refusal(header: EpochHeader): Failure | undefined {
+    const message = this.core.llm.refusal(header.config)
+    return message === undefined ? undefined : { kind: 'invalid', message }
+  }
+
+  /** Writes down what is owed, durably (L8, L17), and sends the request built from the fold (L2). `base` is what a substitute stands in for. */
+  private async dispatch(turn: Turn, step: Step, at: Boundary, header: EpochHeader, base: EpochHeader | undefined): Promise<number | Failure> {
+    const { core, core: { session } } = this
+    const substitute = base ? true as const : undefined
+    const anchor = core.anchored ? undefined : session.headers.header ? 'resume' : 'initial'
+    const overrides = core.reporter.overrides.splice(0).map((data): EventDraft => ({ type: 'agent/override', data }))
+    const events = session.append([
+      ...overrides,
+      () => (base && anchor ? session.headers.owed(base, anchor) : undefined),
+      () => session.headers.owed(header, base ? undefined : anchor, substitute),
+      (): EventDraft => ({
+        type: 'request/dispatch',
+        data: { turn: turn.number, step: step.number, attempt: step.attempt, boundary: at.seq, ...proveRequest(session.headers.header!, session.surface.chain()) },
+      }),
+    ])
+    const dispatch = events.at(-1) as SessionEvent<'request/dispatch'>
+    core.settleSeed()
+    session.checkDispatch(dispatch)
+    await session.flush()
+    const data = assembleRequest({ session: session.id, dispatch: dispatch.seq, header: session.headers.header!, history: at.history })
+    const request: Request = Object.freeze(Object.defineProperty(data, 'signal', { value: turn.signal, enumerable: true }) as Request)
+    return this.receive(turn, request, at.seq)
+  }
+
+  /** The answer, piece by piece. What came before a cancel is kept; what came before a failure is not, for it will come again. */
+  private async receive(turn: Turn, request: Request, boundary: number): Promise<number | Failure> {
+    const { core, core: { session, seams, llm } } = this
+    const dispatch = request.dispatch!
+    const draft = new AnswerDraft(core.settings.limits.answer)
+    const repaired = (at: string): void => core.reporter.report({ kind: 'repaired', plugin: 'loop', seam: 'llm/stream', problem: `${at} had a lone surrogate; it was replaced` })
+    try {
+      llm.issue(request, core.blobs)
+      await pull(seams.stream(turn, request, () => llm.stream(request)), turn.signal, (chunk) => {
+        draft.add(chunk)
+        session.live.emit('chunk', chunk)
+      })
+      if (!draft.finish) throw new ModelError({ kind: 'network', message: 'the answer ended before it was complete' })
+    } catch (error) {
+      if (turn.signal.aborted) {
+        const message = draft.message(boundary, repaired)
+        const kept: EventDraft[] = message.content.length > 0 ? [{ type: 'assistant/message', data: { message, dispatch, interrupted: true } }] : []
+        session.append([{ type: 'request/end', data: { dispatch, outcome: 'aborted', ...draft.told } }, ...kept])
+        throw cancelled(turn.signal)
+      }
+      const failure = toFailure(error)
+      session.append({ type: 'request/end', data: { dispatch, outcome: 'error', ...draft.told, error: failure } })
+      return failure
+    }
+    const events = session.append([
+      { type: 'request/end', data: { dispatch, outcome: 'ok', ...draft.told } },
+      { type: 'assistant/message', data: { message: draft.message(boundary, repaired), dispatch } },
+    ])
+    return events[1]!.seq
+  }
+}
+
+const messagesOf = (pieces: readonly Piece[]): EpochHeader['prefix'] & object => copyList(pieces.map((piece) => piece.message))
+const ownersOf = (pieces: readonly Piece[]): readonly string[] => copyList(pieces.map((piece) => piece.owner))
+
+function promptOf(event: SessionEvent | undefined): QueuedPrompt | undefined {
+  if (event?.type !== 'prompt/queued') return undefined
+  const { input, owner, steer } = event.data
+  return { seq: event.seq, input, owner, steer: steer === true }
+}
+
+function verdict(error: unknown): readonly [TurnReason, ErrorRecord?] {
+  if (error instanceof CancelledError) return ['cancelled', toRecord(error)]
+  return [error instanceof LimitError ? 'limit' : 'error', toRecord(error)]
+}
+
+function toFailure(error: unknown): Failure {
+  if (error instanceof ModelError) return error.failure
+  return { kind: error instanceof SeamError ? 'plugin' : 'unknown', message: messageOf(error) }
+}

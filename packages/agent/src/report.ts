@@ -1,0 +1,71 @@
+import type { Context } from 'cordis'
+import { messageOf } from '@headrace/message'
+import type { Agent } from './agent.ts'
+import { SeamError } from './error.ts'
+import type { Hook } from './hooks.ts'
+
+/** Something that went wrong and did not stop the agent: who, where, what. Also in Cordis' log. */
+export interface Report {
+  readonly kind: 'lost' | 'late' | 'failed' | 'repaired' | 'loading'
+  readonly plugin: string
+  readonly seam: string
+  readonly problem: string
+}
+
+/** A listener that replaced what others contributed, on purpose. */
+export interface OverrideNote {
+  readonly plugin: string
+  readonly seam: string
+  readonly reason: string
+  /** Owners of what was left out. */
+  readonly dropped: readonly string[]
+}
+
+declare module '@headrace/session' {
+  interface EventMap {
+    /** A listener left out what others contributed, on purpose (L15). Never surface. */
+    'agent/override': OverrideNote
+  }
+}
+
+/** Collects what the seams of one agent have to say; in `strict` a lost contribution is an error (L15). */
+export class Reporter {
+  /** Overrides that the next dispatch logs. */
+  readonly overrides: OverrideNote[] = []
+  private readonly ctx: Context
+  private readonly agent: () => Agent
+  readonly strict: boolean
+
+  constructor(ctx: Context, agent: () => Agent, strict: boolean) {
+    this.ctx = ctx
+    this.agent = agent
+    this.strict = strict
+  }
+
+  report(report: Report): void {
+    this.ctx.logger('headrace').warn('plugin %s in %s: %s', report.plugin, report.seam, report.problem)
+    emitGuarded(this.ctx, 'agent/report', [this.agent(), Object.freeze(report)], () => undefined)
+  }
+
+  /** @throws SeamError in `strict` */
+  lost(plugin: string, seam: string, problem: string): void {
+    if (this.strict) throw new SeamError(plugin, seam, `${problem}; return what next() gave you too, or say so with override(value, reason)`)
+    this.report({ kind: 'lost', plugin, seam, problem: `${problem}; what the others contributed stands` })
+  }
+}
+
+/** Tells every listener of an event, each guarded; what they return is ignored. */
+export function emitGuarded(ctx: Context, name: string, args: readonly unknown[], failed: (hook: Hook, error: unknown) => void, hooks = (ctx.events._hooks[name] ?? []) as readonly Hook[]): void {
+  for (const hook of [...hooks]) {
+    try {
+      const result: unknown = hook.callback.apply(null, [...args])
+      if (result instanceof Promise) result.catch((error: unknown) => failed(hook, error))
+    } catch (error) {
+      failed(hook, error)
+    }
+  }
+}
+
+export function problemOf(error: unknown): string {
+  return `it threw: ${messageOf(error)}`
+}

@@ -1,0 +1,47 @@
+import type { Context } from 'cordis'
+import type { Owner } from '@headrace/message'
+
+/** On a context: the id of the one agent that its listeners, tools and sections serve. */
+export const kScope = Symbol.for('headrace.scope')
+
+/** Name of the plugin that `agent.ctx` runs in; what is registered there directly is the app's. */
+export const SCOPE_PLUGIN = 'agent-scope'
+
+/** The agent a context is bound to; `undefined` on the app's own context, which serves every agent. */
+export function scopeOf(ctx: Context): string | undefined {
+  return Reflect.get(ctx, kScope) as string | undefined
+}
+
+/** True where what was registered on `ctx` serves the agent. */
+export function serves(ctx: Context, agent: string): boolean {
+  const scope = scopeOf(ctx)
+  return scope === undefined || scope === agent
+}
+
+/** The plugin a context belongs to, or `app`. */
+export function pluginOf(ctx: Context): string {
+  const { fiber } = ctx
+  if (!fiber.runtime) return 'app'
+  const name = fiber.name
+  return name === 'root' || name === SCOPE_PLUGIN ? 'app' : name.toWellFormed().replace(/\s+/g, '-')
+}
+
+/** How a plugin signs (L14): `plugin/key`; the app signs `app`. */
+export function ownerOf(plugin: string, key: string): Owner {
+  return plugin === 'app' ? 'app' : `${plugin}/${key}`
+}
+
+/** The order in which contributions stand on the wire: neither load order nor a hot reload moves a byte. */
+export interface Place {
+  readonly order: number
+  readonly plugin: string
+  readonly key: string
+}
+
+export function byPlace(a: Place, b: Place): number {
+  return a.order - b.order || compare(a.plugin, b.plugin) || compare(a.key, b.key)
+}
+
+export function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

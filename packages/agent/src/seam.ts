@@ -1,0 +1,159 @@
+import type { Context } from 'cordis'
+import { messageOf } from '@headrace/message'
+import { CancelledError, SeamError } from './error.ts'
+import { type Departures, type Hook, hooksOf, isRegistered, pluginOfHook } from './hooks.ts'
+
+/** Replaces what the other listeners contributed, on purpose: see {@link override}. */
+export class Override<T> {
+  readonly value: T
+  readonly reason: string
+
+  constructor(value: T, reason: string) {
+    this.value = value
+    this.reason = reason
+  }
+}
+
+/** Says that a listener means to lose what `next()` returned (L15). The reason is logged. */
+export function override<T>(value: T, reason: string): T {
+  return new Override(value, reason) as unknown as T
+}
+
+/** How one kind of seam treats what a listener returns. */
+export interface SeamRule<T> {
+  /**
+   * Makes the seam's value of what a listener returned. `below` is what `next()` returned, or would have where it was not called; rules
+   * of decisions never ask for it. Throws a `TypeError` for a wrong type.
+   */
+  accept(returned: unknown, from: Hook, below: () => Promise<T>, called: boolean): Promise<T> | T
+  /** What `next()` gives a listener: frozen. Default: the value. */
+  show?(value: T): unknown
+}
+
+/** What a dispatch needs beside its listeners. */
+export interface SeamRun {
+  readonly ctx: Context
+  readonly agent: string
+  readonly seam: string
+  readonly signal: AbortSignal
+  /** Milliseconds a listener may take, not counting what it waits for in `next()`. Absent: no deadline. */
+  readonly deadline?: number | undefined
+  readonly departures: Departures
+  /** The arguments before `next`; the agent is seen by each plugin as its own. */
+  args(plugin: string): readonly unknown[]
+}
+
+/**
+ * Dispatches a seam: an onion over Cordis' listeners, in their order and scope. Each has a clock that stops while it waits in `next()`,
+ * may call `next()` once, and counts as passed through when its plugin goes while it runs. A seam that ended refuses a late `next()`
+ * and ignores a late result.
+ *
+ * @throws SeamError that names plugin and seam; CancelledError
+ */
+export async function dispatchSeam<T>(run: SeamRun, rule: SeamRule<T>, inner: () => Promise<T> | T, hooks = hooksOf(run.ctx, run.seam, run.agent)): Promise<T> {
+  let ended = false
+  const enter = async (index: number): Promise<T> => {
+    const hook = hooks[index]
+    if (!hook) return inner()
+    if (!isRegistered(run.ctx, run.seam, hook)) return enter(index + 1)
+    return listen(run, rule, hook, () => ended, () => enter(index + 1))
+  }
+  try {
+    if (hooks.length === 0) return await inner()
+    return await enter(0)
+  } finally {
+    ended = true
+  }
+}
+
+async function listen<T>(run: SeamRun, rule: SeamRule<T>, hook: Hook, ended: () => boolean, enterNext: () => Promise<T>): Promise<T> {
+  const plugin = pluginOfHook(hook)
+  const fail = (problem: string, cause?: unknown): SeamError => new SeamError(plugin, run.seam, problem, { cause })
+  const guard = new Guard(run, hook, () => fail(`it did not finish within ${run.deadline} ms`))
+  let below: Promise<T> | undefined
+  let misuse: SeamError | undefined
+  const pass = (): Promise<T> => {
+    below ??= enterNext()
+    below.catch(() => undefined)
+    return below
+  }
+  const proceed = async (): Promise<unknown> => {
+    if (ended() || guard.over) throw fail('it called next() after the seam had ended')
+    if (below) throw (misuse = fail('it called next() twice'))
+    guard.pause()
+    const value = await pass().finally(() => guard.resume())
+    return rule.show ? rule.show(value) : value
+  }
+  const next = (): Promise<unknown> => {
+    const shown = proceed()
+    // A listener that does not wait for it must not bring the process down.
+    shown.catch(() => undefined)
+    return shown
+  }
+  try {
+    const returned = await guard.run(async () => hook.callback.apply(null, [...run.args(plugin), next]))
+    if (misuse) throw misuse
+    if (returned === GONE) return await pass()
+    return await rule.accept(returned, hook, pass, below !== undefined)
+  } catch (error) {
+    if (!isRegistered(run.ctx, run.seam, hook) && !run.signal.aborted) return await pass()
+    if (error instanceof SeamError || error instanceof CancelledError) throw error
+    throw fail(error instanceof TypeError && error.message.startsWith('returned ') ? error.message : `it threw: ${messageOf(error)}`, error)
+  } finally {
+    guard.stop()
+  }
+}
+
+const GONE = Symbol('gone')
+
+/** Races a listener against its clock, the turn's signal and the departure of its plugin. */
+class Guard {
+  over = false
+  private readonly seam: SeamRun
+  private readonly late: () => SeamError
+  private left: number
+  private since = 0
+  private timer: ReturnType<typeof setTimeout> | undefined
+  private settle: ((error: Error | typeof GONE) => void) | undefined
+  private readonly unwatch: () => void
+  private readonly onAbort = (): void => this.settle?.(cancelled(this.seam.signal))
+
+  constructor(seam: SeamRun, hook: Hook, late: () => SeamError) {
+    this.seam = seam
+    this.late = late
+    this.left = seam.deadline ?? Infinity
+    this.unwatch = seam.departures.watch(hook.ctx.fiber, () => this.settle?.(GONE))
+  }
+
+  run(listener: () => Promise<unknown>): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.settle = (reason) => (reason === GONE ? resolve(GONE) : reject(reason))
+      if (this.seam.signal.aborted) return reject(cancelled(this.seam.signal))
+      this.seam.signal.addEventListener('abort', this.onAbort, { once: true })
+      this.resume()
+      listener().then(resolve, reject)
+    })
+  }
+
+  pause(): void {
+    clearTimeout(this.timer)
+    this.left -= performance.now() - this.since
+  }
+
+  resume(): void {
+    if (this.over || this.left === Infinity) return
+    this.since = performance.now()
+    this.timer = setTimeout(() => this.settle?.(this.late()), Math.max(0, this.left))
+  }
+
+  stop(): void {
+    this.over = true
+    clearTimeout(this.timer)
+    this.unwatch()
+    this.seam.signal.removeEventListener('abort', this.onAbort)
+  }
+}
+
+export function cancelled(signal: AbortSignal): Error {
+  return signal.reason instanceof Error ? signal.reason : new CancelledError(messageOf(signal.reason))
+}

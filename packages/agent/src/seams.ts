@@ -1,0 +1,195 @@
+import type { Context } from 'cordis'
+import { type CallConfig, type Chunk, type Failure, type Request, type UserMessage, toContent } from '@headrace/message'
+import type { OwnedConfig } from '@headrace/session'
+import type { Agent } from './agent.ts'
+import { configRule } from './config-rule.ts'
+import { type Piece, type Pieces, mergeList, messagesRule, prefixRule } from './contribution.ts'
+import { decisionRule, describe } from './decision.ts'
+import { SeamError } from './error.ts'
+import type { ErrorDecision, StepDecision, Submission } from './events.ts'
+import { hasString, isObject } from './guards.ts'
+import { type Departures, hooksOf, isRegistered, pluginOfHook } from './hooks.ts'
+import { toOutcome } from './outcome.ts'
+import { type Reporter, emitGuarded, problemOf } from './report.ts'
+import { type SeamRule, type SeamRun, cancelled, dispatchSeam } from './seam.ts'
+import type { Answer, CallDecision, ToolCall, ToolOutcome } from './tool.ts'
+import type { Step, Turn } from './turn.ts'
+
+const NOTHING: readonly never[] = Object.freeze([])
+const NO_MESSAGES = Object.freeze({ before: NOTHING, after: NOTHING })
+
+/** What `agent/prompt-submit` came to. */
+export type Submitted = { readonly block: string } | { readonly input?: UserMessage; readonly contexts: readonly Piece[] }
+
+/** What `tools/post-execute` came to. */
+export interface Finished {
+  readonly outcome: ToolOutcome
+  readonly contexts: readonly Piece[]
+}
+
+/** The seams of one agent, each with the rule of its row in the table of the design. */
+export class Seams {
+  private readonly ctx: Context
+  private readonly agent: string
+  private readonly view: (plugin: string) => Agent
+  private readonly departures: Departures
+  private readonly reporter: Reporter
+  /** Milliseconds for a listener. */
+  private readonly deadline: number
+  private readonly toolOutput: number
+
+  constructor(options: { ctx: Context; agent: string; view: (plugin: string) => Agent; departures: Departures; reporter: Reporter; deadline: number; toolOutput: number }) {
+    this.ctx = options.ctx
+    this.agent = options.agent
+    this.view = options.view
+    this.departures = options.departures
+    this.reporter = options.reporter
+    this.deadline = options.deadline
+    this.toolOutput = options.toolOutput
+  }
+
+  /** Who listens to a seam now, as plugin names. */
+  listeners(seam: string): readonly string[] {
+    return hooksOf(this.ctx, seam, this.agent).map(pluginOfHook)
+  }
+
+  promptSubmit(turn: Turn, submission: Submission): Promise<Submitted> {
+    return this.dispatch('agent/prompt-submit', turn, [submission], this.promptRule(), (): Submitted => ({ contexts: NOTHING }))
+  }
+
+  private promptRule(): SeamRule<Submitted> {
+    const merge = { seam: 'agent/prompt-submit', key: 'prompt-submit', reporter: this.reporter, decides: true } as const
+    return {
+      show: (value) => ('block' in value ? value : Object.freeze({ ...(value.input && { input: value.input.content }), additionalContext: value.contexts.map((piece) => piece.message) })),
+      accept: async (returned, from, below, called) => {
+        if (!isObject(returned)) throw new TypeError(`returned ${describe(returned)}, not { input?, additionalContext? } or { block }`)
+        if (hasString(returned, 'block')) return { block: returned.block }
+        const others = called ? await below() : undefined
+        const contexts = mergeList(returned.additionalContext ?? NOTHING, from, others && 'contexts' in others ? others.contexts : NOTHING, merge)
+        if (returned.input === undefined) return { contexts }
+        return { contexts, input: { role: 'user', content: toContent(returned.input, `${pluginOfHook(from)}: input`) } }
+      },
+    }
+  }
+
+  /** No deadline: compaction may take its time. */
+  preStep(turn: Turn, step: Step): Promise<StepDecision> {
+    const rule = decisionRule("'go' or { stop }", (value): value is StepDecision => value === 'go' || hasString(value, 'stop'))
+    return this.dispatch('agent/pre-step', turn, [step], rule, (): StepDecision => 'go', 'none')
+  }
+
+  sessionPrefix(turn: Turn): Promise<readonly Piece[]> {
+    return this.dispatch('agent/session-prefix', turn, [NOTHING], prefixRule(this.reporter), (): readonly Piece[] => NOTHING)
+  }
+
+  request(turn: Turn, step: Step, seed: OwnedConfig): Promise<OwnedConfig> {
+    return this.dispatch('agent/request', turn, [step, seed.config], configRule(seed.config, this.reporter), () => seed)
+  }
+
+  requestMessages(turn: Turn, step: Step): Promise<Pieces> {
+    return this.dispatch('agent/request-messages', turn, [step, NO_MESSAGES], messagesRule(this.reporter), (): Pieces => NO_MESSAGES)
+  }
+
+  requestError(turn: Turn, step: Step, failure: Failure): Promise<ErrorDecision> {
+    const rule = decisionRule("'fail', 'retry', 'restep' or { retry: { config? } }", (value): value is ErrorDecision => ['fail', 'retry', 'restep'].includes(value as string) || (isObject(value) && isObject(value.retry)))
+    // A backoff waits here, so there is no deadline but the turn's signal.
+    return this.dispatch('agent/request-error', turn, [step, failure], rule, (): ErrorDecision => 'fail', 'none')
+  }
+
+  preExecute(turn: Turn, call: ToolCall, own: () => CallDecision): Promise<CallDecision> {
+    const rule = decisionRule("'allow', { deny } or { ask }", (value): value is CallDecision => value === 'allow' || hasString(value, 'deny') || hasString(value, 'ask'))
+    return this.dispatch('tools/pre-execute', turn, [call], rule, own)
+  }
+
+  ask(turn: Turn, call: ToolCall, question: string): Promise<Answer> {
+    const rule = decisionRule("'allow' or { deny }", (value): value is Answer => value === 'allow' || hasString(value, 'deny'))
+    return this.dispatch('tools/ask', turn, [call, question], rule, (): Answer => ({ deny: 'it needs a permission, and there is nobody here to give it' }), 'none')
+  }
+
+  /** `signal` is aborted later than the turn's: a running tool gets a moment to finish. */
+  execute(turn: Turn, call: ToolCall, signal: AbortSignal, run: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
+    const rule: SeamRule<ToolOutcome> = { accept: (returned) => toOutcome(returned as never, `${call.name} result`, this.toolOutput) }
+    return dispatchSeam({ ...this.run('tools/execute', turn, [call], 'none'), signal }, rule, run)
+  }
+
+  postExecute(turn: Turn, call: ToolCall, outcome: ToolOutcome): Promise<Finished> {
+    return this.dispatch('tools/post-execute', turn, [call, outcome], this.postRule(), (): Finished => ({ outcome, contexts: NOTHING }))
+  }
+
+  private postRule(): SeamRule<Finished> {
+    const merge = { seam: 'tools/post-execute', key: 'post-execute', reporter: this.reporter } as const
+    return {
+      show: ({ outcome, contexts }) => Object.freeze({ outcome, additionalContext: Object.freeze(contexts.map((piece) => piece.message)) }),
+      accept: async (returned, from, below, called) => {
+        const others = await below()
+        if (!called) this.reporter.lost(pluginOfHook(from), merge.seam, 'it did not call next()')
+        if (!isObject(returned)) throw new TypeError(`returned ${describe(returned)}, not { outcome?, additionalContext? }`)
+        const contexts = mergeList(returned.additionalContext ?? NOTHING, from, others.contexts, merge)
+        return { contexts, outcome: returned.outcome === undefined ? others.outcome : toOutcome(returned.outcome as never, 'outcome', this.toolOutput) }
+      },
+    }
+  }
+
+  /** Each listener in turn; one that throws is reported and passed over. */
+  async turnStopping(turn: Turn): Promise<void> {
+    const seam = 'agent/turn-stopping'
+    for (const hook of hooksOf(this.ctx, seam, this.agent)) {
+      if (!isRegistered(this.ctx, seam, hook)) continue
+      const alone: SeamRule<void> = { accept: () => undefined }
+      const run = this.run(seam, turn, [], this.deadline)
+      await dispatchSeam(run, alone, () => undefined, [hook]).catch((error: unknown) => {
+        if (turn.signal.aborted) throw cancelled(turn.signal)
+        this.reporter.report({ kind: 'failed', plugin: pluginOfHook(hook), seam, problem: problemOf(error) })
+      })
+    }
+  }
+
+  /** An onion of streams; synchronous, since what is awaited is the stream. */
+  stream(turn: Turn, request: Request, inner: () => AsyncIterable<Chunk>): AsyncIterable<Chunk> {
+    const seam = 'llm/stream'
+    const hooks = hooksOf(this.ctx, seam, this.agent)
+    const enter = (index: number): AsyncIterable<Chunk> => {
+      const hook = hooks[index]
+      if (!hook) return inner()
+      const plugin = pluginOfHook(hook)
+      let called = false
+      const next = (): AsyncIterable<Chunk> => {
+        if (called) throw new SeamError(plugin, seam, 'it called next() twice')
+        called = true
+        return enter(index + 1)
+      }
+      const stream: unknown = hook.callback.apply(null, [this.view(plugin), turn, request, next])
+      if (typeof stream === 'object' && stream !== null && Symbol.asyncIterator in stream) return stream as AsyncIterable<Chunk>
+      throw new SeamError(plugin, seam, `returned ${describe(stream)}, not an async iterable`)
+    }
+    return enter(0)
+  }
+
+  /** `session/event`, for plugins that watch. */
+  sessionEvent(event: unknown): void {
+    const seam = 'session/event'
+    for (const hook of hooksOf(this.ctx, seam, this.agent)) {
+      const plugin = pluginOfHook(hook)
+      emitGuarded(this.ctx, seam, [this.view(plugin), event], (_, error) => this.reporter.report({ kind: 'failed', plugin, seam, problem: problemOf(error) }), [hook])
+    }
+  }
+
+  private dispatch<T>(seam: string, turn: Turn, payload: readonly unknown[], rule: SeamRule<T>, inner: () => Promise<T> | T, deadline: number | 'none' = this.deadline): Promise<T> {
+    return dispatchSeam(this.run(seam, turn, payload, deadline), rule, inner)
+  }
+
+  private run(seam: string, turn: Turn, payload: readonly unknown[], deadline: number | 'none'): SeamRun {
+    return {
+      ctx: this.ctx, agent: this.agent, seam, signal: turn.signal, departures: this.departures,
+      deadline: deadline === 'none' ? undefined : deadline,
+      args: (plugin) => [this.view(plugin), turn, ...payload],
+    }
+  }
+}
+
+/** A config in which the given fields are another's. */
+export function withFields(base: OwnedConfig, fields: Partial<CallConfig>, owner: string): OwnedConfig {
+  const names = Object.keys(fields)
+  if (names.length === 0) return base
+  return { config: { ...base.config, ...fields }, owners: { ...base.owners, ...Object.fromEntries(names.map((name) => [name, owner])) } }
+}

@@ -1,0 +1,49 @@
+import z from 'schemastery'
+
+/** What bounds a turn. Reached, the turn ends with the reason `limit`. */
+export interface Limits {
+  /** Steps of a turn. */
+  readonly steps: number
+  /** Dispatches of a turn, retries included. */
+  readonly requests: number
+  /** Milliseconds of a turn; 0 is without a limit. */
+  readonly time: number
+  /** UTF-16 units of an answer. */
+  readonly answer: number
+  /** UTF-16 units of text in a tool's result; the middle of more is cut, with a visible note. */
+  readonly toolOutput: number
+  /** Prompts that may wait. */
+  readonly queue: number
+}
+
+export interface Settings {
+  readonly limits: Limits
+  /** Milliseconds a listener of a seam may take. */
+  readonly seamTimeout: number
+  /** Milliseconds an instance's first turn waits for plugins that are loading. */
+  readonly loadTimeout: number
+  /** Milliseconds a tool may take that does not say itself. */
+  readonly toolTimeout: number
+  /** Milliseconds a tool has to finish after its signal was aborted. */
+  readonly grace: number
+  /** A lost contribution is an error, and each request is checked against a second fold of the log. Default: unless `NODE_ENV` is `production`. */
+  readonly strict: boolean
+}
+
+export const LimitsSchema: z<Partial<Limits>, Limits> = z.object({
+  steps: z.natural().min(1).default(100),
+  requests: z.natural().min(1).default(200),
+  time: z.natural().default(0),
+  answer: z.natural().min(1).default(4_000_000),
+  toolOutput: z.natural().min(100).default(200_000),
+  queue: z.natural().min(1).default(1_000),
+})
+
+export const SettingsSchema: z<Partial<Omit<Settings, 'limits'>> & { limits?: Partial<Limits> }, Settings> = z.object({
+  limits: LimitsSchema,
+  seamTimeout: z.natural().min(1).default(30_000),
+  loadTimeout: z.natural().default(5_000),
+  toolTimeout: z.natural().min(1).default(600_000),
+  grace: z.natural().default(2_000),
+  strict: z.boolean().default(process.env.NODE_ENV !== 'production'),
+})

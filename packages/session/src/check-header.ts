@@ -1,0 +1,77 @@
+import type { Check, Fields } from './check.ts'
+
+/** The data of a `request/header`. Unknown fields pass: the digests of the requests cover what they could hide. */
+export function checkHeader(check: Check, data: Fields): void {
+  check.string(data, 'reason')
+  checkOwners(check, check.object(data, 'owners'))
+  const header = check.object(data, 'header')
+  checkConfig(check, header)
+  if (header.system !== undefined && typeof header.system !== 'string') checkRef(check, header, 'system')
+  if (Array.isArray(header.tools)) checkTools(check, header, 'tools')
+  else if (header.tools !== undefined) checkRef(check, header, 'tools')
+  for (const field of ['prefix', 'before', 'after']) checkMessages(check, header, field)
+}
+
+/** The data of a `request/header-delta`. */
+export function checkHeaderDelta(check: Check, data: Fields): void {
+  const delta = check.object(data, 'delta')
+  if (delta.config !== undefined) checkConfig(check, delta)
+  if (delta.system !== undefined && delta.system !== '') checkSystem(check, check.object(delta, 'system'))
+  if (delta.tools !== undefined) checkToolsDelta(check, delta)
+  for (const field of ['before', 'after']) checkMessages(check, delta, field)
+  if (delta.owners !== undefined) checkOwners(check, check.object(delta, 'owners'))
+}
+
+function checkConfig(check: Check, header: Fields): void {
+  const config = check.object(header, 'config')
+  check.string(config, 'provider')
+  check.string(config, 'model')
+}
+
+function checkSystem(check: Check, delta: Fields): void {
+  check.count(delta, 'head')
+  check.count(delta, 'tail')
+  for (const line of check.list(delta, 'lines')) if (typeof line !== 'string') check.fail('system.lines', 'must be strings')
+}
+
+function checkToolsDelta(check: Check, { tools }: Fields): void {
+  if (Array.isArray(tools) && tools.length === 0) return
+  const delta = check.asObject(tools, 'tools')
+  if (delta.set !== undefined) checkTools(check, delta, 'set')
+  if (delta.remove !== undefined && !check.list(delta, 'remove').every((name) => typeof name === 'string')) check.fail('tools.remove', 'must be names')
+}
+
+function checkTools(check: Check, fields: Fields, field: string): void {
+  for (const item of check.list(fields, field)) {
+    const tool = check.asObject(item, field)
+    check.string(tool, 'name')
+    check.string(tool, 'description')
+    check.object(tool, 'parameters')
+  }
+}
+
+function checkMessages(check: Check, fields: Fields, field: string): void {
+  if (Array.isArray(fields[field])) check.messages(fields, field)
+  else if (fields[field] !== undefined) checkRef(check, fields, field)
+}
+
+function checkRef(check: Check, fields: Fields, field: string): void {
+  check.count(check.object(fields, field), 'in')
+}
+
+function checkOwners(check: Check, owners: Fields): void {
+  for (const field of ['config', 'tools']) {
+    if (owners[field] === undefined) continue
+    const keyed = check.object(owners, field)
+    for (const owner of Object.values(keyed)) if (typeof owner !== 'string' && owner !== null) check.fail(`owners.${field}`, 'must be names')
+  }
+  for (const field of ['prefix', 'before', 'after']) {
+    if (owners[field] !== undefined && !check.list(owners, field).every((owner) => typeof owner === 'string')) check.fail(`owners.${field}`, 'must be names')
+  }
+  if (owners.system === undefined) return
+  for (const item of check.list(owners, 'system')) {
+    const section = check.asObject(item, 'owners.system')
+    check.string(section, 'owner')
+    check.count(section, 'length')
+  }
+}

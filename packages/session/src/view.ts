@@ -1,0 +1,66 @@
+import type { Message } from '@headrace/message'
+import { LogError } from './error.ts'
+import { CORE_TYPES, type EventDraft, type EventType, type SessionEvent } from './event.ts'
+import type { EpochHeader } from './header.ts'
+import type { LiveEvents, Session } from './session.ts'
+import type { Entry } from './surface.ts'
+
+/** A session as plugins have it: to read, and to append events of the types that plugins add. Core types are the loop's to write. */
+export class SessionView {
+  private readonly session: Session
+
+  constructor(session: Session) {
+    this.session = session
+  }
+
+  get id(): string {
+    return this.session.id
+  }
+
+  get length(): number {
+    return this.session.length
+  }
+
+  at(seq: number): SessionEvent | undefined {
+    return this.session.at(seq)
+  }
+
+  events(from = 0): IterableIterator<SessionEvent> {
+    return this.session.events(from)
+  }
+
+  /** The history: frozen messages, as of the boundary while a step is open. */
+  deriveMessages(): readonly Message[] {
+    return this.session.deriveMessages()
+  }
+
+  /** The history with the open step's part: what the model has been told, and by whom. */
+  entries(): readonly Entry[] {
+    return this.session.surface.visible()
+  }
+
+  requestHeader(): EpochHeader | undefined {
+    return this.session.requestHeader()
+  }
+
+  /** True while the model owes an answer. */
+  get owed(): boolean {
+    return this.session.ledger.owed
+  }
+
+  /** Listens to events and chunks, from outside any plugin; plugins use `session/event`. Returns the call that stops it. */
+  on<K extends keyof LiveEvents & string>(name: K, listener: (value: LiveEvents[K]) => void): () => void {
+    return this.session.live.on(name, listener)
+  }
+
+  /** @throws LogError for a core type, or one marked as required */
+  append<T extends EventType>(draft: EventDraft<T>): SessionEvent<T> {
+    if (CORE_TYPES.has(draft.type)) throw new LogError(`${draft.type} is written by the loop only; use the agent's methods`, undefined, 'LOG_CORE_TYPE')
+    return this.session.append(draft)
+  }
+
+  /** Resolves when everything appended so far is durable. */
+  flush(): Promise<void> {
+    return this.session.flush()
+  }
+}

@@ -1,0 +1,78 @@
+import { Context, type Plugin } from 'cordis'
+import * as agentPlugin from '@headrace/agent'
+import type { Agent, CreateOptions, Report, ResumeOptions, Settings } from '@headrace/agent'
+import { MemoryStore, type SessionEvent, type SessionStore, type Verification, verify } from '@headrace/session'
+import { type Script, type ScriptedAdapter, scriptedAdapter } from './scripted.ts'
+
+export interface HarnessOptions {
+  readonly script?: Script
+  /** Loaded in this order, after the agent's services. */
+  readonly plugins?: readonly (Plugin | readonly [plugin: Plugin, config: unknown])[]
+  /** Default: a new one in memory. */
+  readonly store?: SessionStore
+  /** `strict` is on unless it says otherwise. */
+  readonly settings?: Partial<Omit<Settings, 'limits'>> & { readonly limits?: Partial<Settings['limits']> }
+  readonly agent?: CreateOptions
+}
+
+/** An app with the agent's services, a scripted model and one agent. */
+export interface Harness {
+  readonly ctx: Context
+  readonly agent: Agent
+  readonly model: ScriptedAdapter
+  /** What the model got. */
+  readonly requests: ScriptedAdapter['requests']
+  readonly store: SessionStore
+  /** What went wrong and did not stop the agent. */
+  readonly reports: readonly Report[]
+  /** Prompts, and waits for the turn. */
+  run(input: string): ReturnType<Agent['prompt']>['result']
+  events(): Promise<readonly SessionEvent[]>
+  /** Verifies the log as it stands in the store. */
+  verify(): Promise<Verification>
+  /** Ends the agent and drives its session with a new instance, in the same app. */
+  resume(options?: ResumeOptions): Promise<Agent>
+  dispose(): Promise<void>
+}
+
+/**
+ * Makes an app to test plugins in.
+ *
+ * ```ts
+ * const { run, requests, dispose } = await harness({ script: ['Hello.'], plugins: [clock] })
+ * await run('Hi')
+ * expect(requests[0]!.messages.at(-1)).toMatchObject({ role: 'system' })
+ * ```
+ */
+export async function harness(options: HarnessOptions = {}): Promise<Harness> {
+  const ctx = new Context()
+  const store = options.store ?? new MemoryStore()
+  const reports: Report[] = []
+  await ctx.plugin(agentPlugin, { strict: true, ...options.settings } as Settings)
+  ctx.sessions.store(store)
+  const model = scriptedAdapter(options.script ?? ['ok'])
+  ctx.llm.adapter('scripted', model)
+  ctx.on('agent/report', (_, report) => void reports.push(report))
+  for (const item of options.plugins ?? []) await (Array.isArray(item) ? ctx.plugin(item[0], item[1]) : ctx.plugin(item as Plugin, undefined))
+  let agent = await ctx.agents.create({ id: 'test', model: 'scripted/model', ...options.agent })
+  const events = async (): Promise<readonly SessionEvent[]> => {
+    const list: SessionEvent[] = []
+    for await (const batch of store.load(agent.id)) list.push(...batch)
+    return list
+  }
+  return {
+    ctx, store, model, reports, requests: model.requests, events,
+    get agent() { return agent },
+    run: (input) => agent.prompt(input).result,
+    verify: async () => verify(await events()),
+    async resume(resumeOptions) {
+      const { id } = agent
+      await agent.dispose()
+      return (agent = await ctx.agents.resume(id, resumeOptions))
+    },
+    async dispose() {
+      await agent.dispose()
+      await ctx.fiber.dispose()
+    },
+  }
+}
