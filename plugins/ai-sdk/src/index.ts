@@ -1,1 +1,11 @@
-export {}
+export { aiSdkAdapter } from './adapter.ts'
+export type { AiSdkOptions } from './adapter.ts'
+export type { ArgumentsForm } from './arguments.ts'
+export { AiSdkConfigError, Config } from './config.ts'
+export type { ProviderConfig } from './config.ts'
+export type { ModelSource } from './model.ts'
+export { apply, inject, name } from './plugin.ts'
+export { FALLBACK_KEY_ENV, presets } from './presets.ts'
+export type { Preset } from './presets.ts'
+export type { Mapping } from './prompt.ts'
+export { wireFetch } from './wire.ts'

@@ -1,0 +1,17 @@
+import type { SharedV3ProviderMetadata, SharedV3ProviderOptions } from '@ai-sdk/provider'
+import type { JsonObject } from '@headrace/message'
+
+/** A part with what its provider wants to have back. */
+export function withMetadata<T extends object>(part: T, metadata: JsonObject | undefined): T & { providerOptions?: SharedV3ProviderOptions } {
+  return metadata === undefined ? part : { ...part, providerOptions: metadata as SharedV3ProviderOptions }
+}
+
+/** What a provider wants to have back, as plain JSON and merged provider by provider; `undefined` where there is nothing. */
+export function mergeMetadata(earlier: JsonObject | undefined, later: SharedV3ProviderMetadata | undefined): JsonObject | undefined {
+  if (!later) return earlier
+  const result: Record<string, JsonObject> = { ...earlier as Record<string, JsonObject> | undefined }
+  for (const [provider, fields] of Object.entries(JSON.parse(JSON.stringify(later)) as Record<string, JsonObject | null>)) {
+    if (fields && Object.keys(fields).length > 0) result[provider] = { ...result[provider], ...fields }
+  }
+  return Object.keys(result).length === 0 ? undefined : result
+}

@@ -1,0 +1,50 @@
+/** What a provider says of an error, in whichever shape it says it. */
+export interface Report {
+  readonly message?: string
+  /** Its code, or else its type. */
+  readonly code?: string
+  /** HTTP status, where the report itself has one: errors in mid-stream. */
+  readonly status?: number
+  /** Everything that words are looked for in. */
+  readonly text: string
+}
+
+/** Reads a body: JSON if it is some, otherwise a text or a page. */
+export function reportOfBody(body: string): Report {
+  try {
+    return reportOf(JSON.parse(body))
+  } catch {
+    const text = /<(html|body|head|!doctype)\b/i.test(body) ? body.replace(/<(style|script)[^]*?<\/\1>/gi, ' ').replace(/<[^>]*>/g, ' ') : body
+    return text.trim() === '' ? { text: '' } : { message: text, text }
+  }
+}
+
+/** Reads `{ error: { message, code, type } }`, `{ error: "…" }`, `{ message }`, `{ detail }`, or a list of such. */
+export function reportOf(value: unknown): Report {
+  if (typeof value === 'string') return { message: value, text: value }
+  if (Array.isArray(value)) return reportOf(value[0] ?? '')
+  if (typeof value !== 'object' || value === null) return { text: '' }
+  const fields = value as Readonly<Record<string, unknown>>
+  const inner = fields.error ?? fields.errors
+  if (inner !== undefined && inner !== null && typeof inner !== 'boolean') return reportOf(inner)
+  const message = firstText(fields.message, fields.msg, fields.detail, firstOf(fields.detail)?.msg, fields.error_description)
+  // Routers pass on what their own provider said.
+  const raw = firstText((fields.metadata as { raw?: unknown } | null | undefined)?.raw)
+  const said = message !== undefined && raw !== undefined && raw !== message ? `${message}: ${raw}` : message ?? raw
+  const code = firstText(fields.code, fields.type, fields.status)
+  const status = [fields.code, fields.status, fields.status_code].map(Number).find((number) => number >= 400 && number <= 599)
+  return {
+    ...said === undefined ? {} : { message: said },
+    ...code === undefined ? {} : { code },
+    ...status === undefined ? {} : { status },
+    text: [said, fields.code, fields.type].filter((item) => typeof item === 'string').join(' '),
+  }
+}
+
+function firstText(...values: readonly unknown[]): string | undefined {
+  return values.find((value) => typeof value === 'string' && value.trim() !== '') as string | undefined
+}
+
+function firstOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  return Array.isArray(value) ? value[0] as Record<string, unknown> | undefined : undefined
+}

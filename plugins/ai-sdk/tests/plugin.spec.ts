@@ -1,0 +1,100 @@
+import { LlmService } from '@headrace/agent'
+import { createModelServer } from '@headrace/model-server'
+import type { Chunk } from '@headrace/message'
+import * as aiSdk from '@headrace/plugin-ai-sdk'
+import { Context } from 'cordis'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { finish, model, request, text, use } from './help.ts'
+
+afterEach(() => vi.unstubAllEnvs())
+
+async function app(config?: aiSdk.Config): Promise<{ ctx: Context; unload(): Promise<unknown> }> {
+  const ctx = new Context()
+  await ctx.plugin(LlmService)
+  const fiber = await ctx.plugin(aiSdk, config)
+  return { ctx, unload: () => fiber.dispose() }
+}
+
+async function ask(ctx: Context, provider: string, name = 'm'): Promise<Chunk[]> {
+  const chunks: Chunk[] = []
+  for await (const chunk of ctx.llm.stream(request(undefined, { config: { provider, model: name } }))) chunks.push(chunk)
+  return chunks
+}
+
+describe('the plugin', () => {
+  it('has the presets by name without any config, and takes all of them along when it goes', async () => {
+    const { ctx, unload } = await app()
+    expect(ctx.llm.providers()).toEqual(['deepseek', 'llama.cpp', 'moonshot', 'ollama', 'openai', 'openrouter', 'vllm'])
+    expect(aiSdk.presets().map(({ name }) => name).sort()).toEqual(ctx.llm.providers())
+    await unload()
+    expect(ctx.llm.providers()).toEqual([])
+  })
+
+  it.each([['openai', 'OPENAI_API_KEY'], ['deepseek', 'DEEPSEEK_API_KEY'], ['moonshot', 'MOONSHOT_API_KEY'], ['openrouter', 'OPENROUTER_API_KEY']])('asks for the key of %s in %s', async (provider, variable) => {
+    vi.stubEnv(variable, '')
+    vi.stubEnv('HEADRACE_API_KEY', '')
+    const { ctx } = await app()
+    await expect(ask(ctx, provider)).rejects.toThrow(`there is no key for ${provider}: set ${variable} (or HEADRACE_API_KEY)`)
+  })
+
+  it('has no presets where it is told so, and the providers that are configured', async () => {
+    const server = use(await createModelServer(() => 'Hello.'))
+    const { ctx } = await app({ presets: false, providers: { mine: { baseURL: `${server.url}/` } } })
+    expect(ctx.llm.providers()).toEqual(['mine'])
+    expect(text(await ask(ctx, 'mine'))).toBe('Hello.')
+    expect(server.requests[0]!.path).toBe('/v1/chat/completions')
+  })
+
+  it('lets a provider change the preset of its name, which then needs no key of the old place', async () => {
+    vi.stubEnv('OPENAI_API_KEY', '')
+    vi.stubEnv('HEADRACE_API_KEY', '')
+    const server = use(await createModelServer(() => 'Hello.'))
+    const { ctx } = await app({ providers: { openai: { baseURL: server.url } } })
+    expect(text(await ask(ctx, 'openai'))).toBe('Hello.')
+  })
+
+  it('lists the models of an endpoint', async () => {
+    const server = use(await createModelServer(() => 'Hello.', { models: ['a', 'b'], apiKey: 'right' }))
+    const { ctx } = await app({ presets: false, providers: { mine: { baseURL: server.url, apiKey: 'right' }, wrong: { baseURL: server.url, apiKey: 'wrong' } } })
+    const models = (name: string) => ctx.llm.registry.adapters.get(name)!.adapter.models!()
+    expect(await models('mine')).toEqual(['a', 'b'])
+    await expect(models('wrong')).rejects.toMatchObject({ failure: { kind: 'auth', status: 401 } })
+  })
+
+  it('takes AI SDK models and providers in code', async () => {
+    const fake = model([{ type: 'text-delta', id: 't', delta: 'Hi.' }, finish()])
+    const asked: string[] = []
+    const { ctx } = await app({ models: { one: fake, many: (id) => { asked.push(id); return fake } } })
+    expect(text(await ask(ctx, 'one'))).toBe('Hi.')
+    expect(text(await ask(ctx, 'many', 'any'))).toBe('Hi.')
+    expect(asked).toEqual(['any'])
+    await expect(ask(ctx, 'one', 'any')).rejects.toThrow('"m" only')
+  })
+
+  it('tells once in the log what a model cannot do', async () => {
+    const fake = model([{ type: 'stream-start', warnings: [{ type: 'unsupported', feature: 'seed' }] }, finish()])
+    const { ctx } = await app({ models: { one: fake } })
+    const lines: unknown[] = []
+    ctx.logger.exporter({ levels: { default: 3 }, export: (message: { body?: unknown[]; args?: unknown[] }) => lines.push(JSON.stringify(message)) } as never)
+    await ask(ctx, 'one')
+    await ask(ctx, 'one')
+    expect(lines.filter((line) => String(line).includes('one: unsupported: seed'))).toHaveLength(1)
+  })
+
+  it.each([
+    [{ providers: { mine: {} } }, /providers\.mine has no baseURL/],
+    [{ providers: { mine: { baseURL: 'localhost:8000' } } }, /providers\.mine\.baseURL must be/],
+    [{ providers: { 'a/b': { baseURL: 'http://localhost' } } }, /"a\/b" cannot name a provider/],
+    [{ providers: { mine: { baseURL: 'http://localhost', timeout: 0 } } }, /timeout/],
+    [{ providers: { mine: { baseURL: 'http://localhost', systemMessages: 'assistant' as never } } }, /systemMessages/],
+  ])('refuses %j', async (config, message) => {
+    await expect(app(config)).rejects.toThrow(message)
+  })
+
+  it('marks keys as secrets', () => {
+    const provider = aiSdk.Config.dict!.providers!.inner!
+    expect(provider.dict!.apiKey!.meta.role).toBe('secret')
+    expect(provider.dict!.headers!.inner!.meta.role).toBe('secret')
+    expect(provider.dict!.query!.inner!.meta.role).toBe('secret')
+  })
+})
