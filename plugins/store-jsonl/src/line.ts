@@ -7,7 +7,7 @@ import { LogError, type SessionEvent, checkEvent } from '@headrace/session'
 const MARK = Buffer.from(',"sum":"')
 const HEX = 8
 const TAIL = MARK.length + HEX + 2
-const [BRACE, BRACKET, QUOTE] = [0x7d, 0x5d, 0x22]
+const [QUOTE, CLOSE, OPEN_LIST, CLOSE_LIST] = [0x22, 0x7d, 0x5b, 0x5d]
 
 /** The line of one append, `\n` included, from the JSON of each event. */
 export function encodeLine(json: readonly string[]): Buffer {
@@ -35,26 +35,27 @@ export function decodeLine(bytes: Buffer, start: number, end: number): readonly 
 
 /** Checks the sum and closes the JSON where it began, so that no field has to be deleted. Where the JSON now ends; undefined without a sum. */
 function closeBeforeSum(bytes: Buffer, start: number, end: number): number | undefined {
-  const isList = bytes[end - 1] === BRACKET
+  const isList = bytes[start] === OPEN_LIST
   const mark = end - TAIL - (isList ? 1 : 0)
-  if (mark <= start || !isMark(bytes, mark)) return undefined
+  if (mark <= start || !isMark(bytes, mark) || (isList && bytes[end - 1] !== CLOSE_LIST)) return undefined
   if (!sumMatches(bytes, start, mark)) throw new LogError('its checksum does not match: at least one byte was changed', undefined, 'LOG_SUM')
-  bytes[mark] = BRACE
-  if (isList) bytes[mark + 1] = BRACKET
+  bytes[mark] = CLOSE
+  if (isList) bytes[mark + 1] = CLOSE_LIST
   return mark + (isList ? 2 : 1)
 }
 
 /** True where a whole record, with its sum, stands at the beginning of these bytes, whatever follows it. */
 export function beginsWithRecord(bytes: Buffer): boolean {
+  const isList = bytes[0] === OPEN_LIST
   for (let mark = bytes.indexOf(MARK); mark >= 0; mark = bytes.indexOf(MARK, mark + 1)) {
-    if (bytes[mark + TAIL - 1] === BRACE && sumMatches(bytes, 0, mark)) return true
+    if (isMark(bytes, mark) && (!isList || bytes[mark + TAIL] === CLOSE_LIST) && sumMatches(bytes, 0, mark)) return true
   }
   return false
 }
 
 function isMark(bytes: Buffer, mark: number): boolean {
   for (let index = 0; index < MARK.length; index++) if (bytes[mark + index] !== MARK[index]) return false
-  return bytes[mark + MARK.length + HEX] === QUOTE
+  return bytes[mark + TAIL - 2] === QUOTE && bytes[mark + TAIL - 1] === CLOSE
 }
 
 function sumMatches(bytes: Buffer, start: number, mark: number): boolean {

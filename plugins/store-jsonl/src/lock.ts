@@ -111,8 +111,8 @@ function link(draft: string, path: string): boolean {
 
 function read(path: string): Holder | undefined {
   try {
-    const holder = JSON.parse(readFileSync(path, 'utf8')) as Holder
-    if (/^[0-9a-f-]{36}$/.test(holder.token) && Number.isSafeInteger(holder.pid) && holder.pid > 0) return holder
+    const holder = JSON.parse(readFileSync(path, 'utf8')) as Holder | null
+    if (holder && /^[0-9a-f-]{36}$/.test(holder.token) && Number.isSafeInteger(holder.pid) && holder.pid > 0) return holder
   } catch (error) {
     if (isCode(error, 'ENOENT')) return undefined
     if (!(error instanceof SyntaxError)) throw error

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
-import { storeConformance } from '@headrace/testing'
+import { storeConformance } from '@headrace/testing/store-conformance'
 
 for (const fsync of ['barrier', 'never'] as const) {
   storeConformance(`JsonlStore with fsync ${fsync}`, () => {
