@@ -61,7 +61,7 @@ export class Surface {
 
   /** The history now: while a step is open, as of its boundary. */
   snapshot(): HistorySnapshot {
-    for (; this.frozen < this.entries.length; this.frozen++) adoptJson(this.entries[this.frozen]!.message)
+    for (; this.frozen < this.entries.length; this.frozen++) freeze(this.entries[this.frozen]!)
     return { entries: this.entries, length: this.entries.length }
   }
 
@@ -94,8 +94,8 @@ export class Surface {
   visible(): readonly Entry[] {
     const { entries } = this.snapshot()
     const closing = this.closing()
-    for (const entry of closing) adoptJson(entry.message)
-    return closing.length > 0 ? [...entries, ...closing] : entries
+    for (const entry of closing) freeze(entry)
+    return [...entries, ...closing]
   }
 
   private seed(seq: number, seed: readonly Message[]): void {
@@ -167,6 +167,11 @@ export class Surface {
 }
 
 const NONE: readonly Entry[] = []
+
+function freeze(entry: Entry): void {
+  adoptJson(entry.message)
+  Object.freeze(entry)
+}
 
 function entryOf(seq: number, { message, owner }: Signed, part = 0): Entry {
   return { id: part === 0 ? `${seq}` : `${seq}.${part}`, seq, message, owner }

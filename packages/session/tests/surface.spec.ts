@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Message, chainOf, textOf } from '@headrace/message'
-import { type EntryId, type SessionEvent, Surface, unpaired } from '@headrace/session'
+import { type Entry, type EntryId, type SessionEvent, Surface, unpaired } from '@headrace/session'
 import { LogBuilder, assistant, call, result, system, user } from './log-builder.ts'
 
 const textsOf = (messages: readonly Message[]): string[] => messages.map((message) => (message.role === 'tool' ? `=${message.content[0].id}` : textOf(message) || `call ${message.content.map((block) => (block.type === 'tool-call' ? block.id : '?')).join()}`))
@@ -82,8 +82,13 @@ describe('an open step', () => {
     log.context(system('told'))
     const surface = new Surface()
     for (const event of log.parsed) surface.apply(event)
-    for (const { message } of surface.visible()) expect(() => { (message.content[0] as { text: string }).text = 'x' }).toThrow(TypeError)
-    for (const { message } of surface.snapshot().entries) expect(() => { (message.content[0] as { text: string }).text = 'x' }).toThrow(TypeError)
+    const visible = surface.visible() as Entry[]
+    for (const entry of [...visible, ...surface.snapshot().entries]) {
+      expect(() => { (entry.message.content[0] as { text: string }).text = 'x' }).toThrow(TypeError)
+      expect(() => { (entry as { owner: string }).owner = 'forged' }).toThrow(TypeError)
+    }
+    visible.length = 0
+    expect(surface.visible().length).toBe(2)
   })
 
   it('names its calls that have no result, and which were started', () => {
