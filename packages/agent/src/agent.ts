@@ -1,5 +1,6 @@
 import type { Context } from 'cordis'
 import { type CallConfig, type ContentInput, type ContributionInput, type ImageBlock, toConfigPatch } from '@headrace/message'
+import type { RunContext } from '@headrace/run-context'
 import type { EntryId, SessionEvent, SessionView } from '@headrace/session'
 import type { AgentCore } from './core.ts'
 import type { TurnHandle } from './handle.ts'
@@ -50,16 +51,16 @@ export class Agent {
     return this.core.handle
   }
 
-  /** Queues input as a turn of its own. Durable when `handle.accepted` resolves. @throws AgentError where it is empty or the queue is full */
-  prompt(input: ContentInput): TurnHandle {
-    return this.core.prompt(input, this.plugin)
+  /** Queues input as a turn of its own, with what is true for that turn. Durable when `handle.accepted` resolves. @throws AgentError where it is empty or the queue is full */
+  prompt(input: ContentInput, { context }: { readonly context?: RunContext } = {}): TurnHandle {
+    return this.core.prompt(input, this.plugin, { context })
   }
 
   /** From the app: input for the running turn, at its next boundary; a prompt when idle. From a plugin: a message, that wakes the agent. */
   steer(input: ContributionInput): TurnHandle | SessionEvent<'context/message'> {
     if (this.plugin !== 'app') return this.core.steer(input, ownerOf(this.plugin, 'steer'))
     const content: ContentInput = typeof input === 'string' || Array.isArray(input) ? (input as ContentInput) : (input as { content: ContentInput }).content
-    return this.core.prompt(content, this.plugin, this.core.running !== undefined)
+    return this.core.prompt(content, this.plugin, { steer: this.core.running !== undefined })
   }
 
   /** Adds a message to the history; the model sees it at the next boundary. Does not wake. Blank text is dropped. */

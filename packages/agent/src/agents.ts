@@ -1,13 +1,15 @@
 import { resolve } from 'node:path'
 import { type Context, Service } from 'cordis'
-import { type CallConfig, type Contribution, type ContributionInput, parseModel, toConfigPatch } from '@headrace/message'
+import { type CallConfig, type Contribution, type ContributionInput, type MessageInput, parseModel, toConfigPatch } from '@headrace/message'
 import { Session } from '@headrace/session'
+import type { RequestBudget } from '@headrace/tokens'
 import type { Agent } from './agent.ts'
-import { type CoreOptions, AgentCore } from './core.ts'
+import { AgentCore, type ContextProvider, type CoreOptions } from './core.ts'
 import { AgentError } from './error.ts'
 import { type Contributor, Departures, kContribution } from './hooks.ts'
 import type { AdapterRegistry } from './llm.ts'
 import { pluginOf } from './scope.ts'
+import { checkSeed, toSeed } from './seed.ts'
 import { LimitsSchema, type Limits, type Settings, SettingsSchema } from './settings.ts'
 import type { Step, Turn } from './turn.ts'
 
@@ -25,6 +27,12 @@ export interface AgentOptions {
   readonly config?: Partial<CallConfig>
   readonly limits?: Partial<Limits>
   readonly strict?: boolean
+  /** Says what is true for each turn, when it starts. */
+  readonly context?: ContextProvider
+  /** Refuses requests that their model's window cannot hold. Count what others billed with a counter per budget. */
+  readonly budget?: RequestBudget
+  /** The history so far. On `create` it begins the log; on `resume` it is compared with the log, which is refused where they differ. */
+  readonly seed?: readonly MessageInput[]
 }
 
 export interface CreateOptions extends AgentOptions {
@@ -76,8 +84,8 @@ export class AgentsService extends Service {
     const settings = this.settingsFor(options)
     const store = this.own.sessions.current
     const explicit = explicitOf(options)
-    const session = await Session.create(store, { id: options.id ?? newSessionId(), cwd }, { strict: settings.strict })
-    return this.adopt(ctx, { session, store, settings, cwd, explicit, resumed: false })
+    const session = await Session.create(store, { id: options.id ?? newSessionId(), cwd, ...(options.seed && { seed: toSeed(options.seed) }) }, { strict: settings.strict })
+    return this.adopt(ctx, { session, store, settings, cwd, explicit, context: options.context, budget: options.budget, resumed: false })
   }
 
   /**
@@ -93,10 +101,16 @@ export class AgentsService extends Service {
     const store = this.own.sessions.current
     const explicit = explicitOf(options)
     const session = await Session.open(store, id, { strict: settings.strict })
-    await session.repair()
+    try {
+      if (options.seed) checkSeed(toSeed(options.seed), session.deriveMessages())
+      await session.repair()
+    } catch (error) {
+      await session.close()
+      throw error
+    }
     const open = session.at(0)
     const cwd = resolve(options.cwd ?? (open?.type === 'session/open' ? open.data.cwd : undefined) ?? process.cwd())
-    const agent = this.adopt(ctx, { session, store, settings, cwd, explicit, resumed: true })
+    const agent = this.adopt(ctx, { session, store, settings, cwd, explicit, context: options.context, budget: options.budget, resumed: true })
     const core = this.live.get(id)!
     if (options.turn === 'close' && session.ledger.turn) {
       core.endTurn('lost')
@@ -106,7 +120,7 @@ export class AgentsService extends Service {
     return agent
   }
 
-  private adopt(home: Context, parts: Pick<CoreOptions, 'session' | 'store' | 'settings' | 'cwd' | 'explicit' | 'resumed'>): Agent {
+  private adopt(home: Context, parts: Pick<CoreOptions, 'session' | 'store' | 'settings' | 'cwd' | 'explicit' | 'context' | 'budget' | 'resumed'>): Agent {
     const { own, live, departures, defaults } = this
     const { llm, tools, system } = own
     const core = new AgentCore({

@@ -1,8 +1,11 @@
 import type { Context } from 'cordis'
 import { type CallConfig, type Contribution, type ContributionInput, type Message, type Owner, type UserMessage, isBlank, messageOf, toConfig, toContent, toContribution } from '@headrace/message'
-import { type EntryId, type ErrorRecord, type OwnedConfig, type Session, type SessionEvent, type SessionStore, type Signed, type TurnReason } from '@headrace/session'
+import { ContextLog, type RunContext } from '@headrace/run-context'
+import type { ContextWeight, RequestBudget } from '@headrace/tokens'
+import { type EntryId, type ErrorRecord, type EventDraft, type OwnedConfig, type Session, type SessionEvent, type SessionStore, type Signed, type TurnReason } from '@headrace/session'
 import { Agent } from './agent.ts'
 import { AgentError, CancelledError, SeamError } from './error.ts'
+import { isRunContext } from './guards.ts'
 import { TurnHandle, resultOf, withdrawnResult } from './handle.ts'
 import { Departures } from './hooks.ts'
 import type { AdapterRegistry } from './llm.ts'
@@ -33,15 +36,26 @@ export interface CoreOptions {
   readonly defaults: Partial<CallConfig>
   /** Beats the log on this instance's first request (L6). */
   readonly explicit: Partial<CallConfig>
+  /** Asked once at every `turn/start`; what a prompt brings itself wins. */
+  readonly context?: ContextProvider | undefined
+  readonly budget?: RequestBudget | undefined
   /** A log that others wrote: the queue waits for `wake()`. */
   readonly resumed: boolean
 }
+
+/** Gives what is true for a turn, or nothing. */
+export type ContextProvider = (turn: Turn) => RunContext | undefined | Promise<RunContext | undefined>
 
 /** The turn that is running. */
 export interface RunningTurn {
   readonly turn: Turn
   readonly controller: AbortController
   requests: number
+  context?: RunContext | undefined
+  /** The context's weight, taken once. */
+  weight?: ContextWeight | undefined
+  /** The terms of the last budget decision, for `step/end`. */
+  weighed?: { readonly budget?: Readonly<Record<string, number>> }
 }
 
 /** The prefix this instance sends with every request (L5), and who was asked for it. */
@@ -63,6 +77,8 @@ export class AgentCore {
   readonly reporter: Reporter
   readonly seams: Seams
   readonly cwd: string
+  readonly contexts = new ContextLog()
+  readonly budget: RequestBudget | undefined
   running: RunningTurn | undefined
   prefix: Prefix | undefined
   /** This instance has written its header snapshot (L13). */
@@ -93,11 +109,13 @@ export class AgentCore {
     this.system = options.system
     this.departures = options.departures
     this.cwd = options.cwd
+    this.budget = options.budget
     this.resumed = options.resumed
     this.held = options.resumed
     this.reporter = new Reporter(ctx, () => this.view('app'), settings.strict)
     this.seams = new Seams({ ctx, agent: this.id, view: (plugin) => this.view(plugin), departures: this.departures, reporter: this.reporter, deadline: settings.seamTimeout, toolOutput: settings.limits.toolOutput })
     this.loop = new Loop(this)
+    for (const event of session.eventsOf('run/context', 'prompt/queued')) this.contexts.apply(event)
     session.live.onError = (error) => this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session.live', problem: messageOf(error) })
     session.live.on('event', (event) => this.tell(event))
     session.live.on('chunk', (chunk) => { for (const handle of this.following) handle.push(chunk) })
@@ -118,13 +136,13 @@ export class AgentCore {
 
   // What goes in between requests. Accepted means logged.
 
-  prompt(input: unknown, plugin: string, steer = false): TurnHandle {
+  prompt(input: unknown, plugin: string, { steer = false, context }: { readonly steer?: boolean; readonly context?: RunContext | undefined } = {}): TurnHandle {
     const message: UserMessage = { role: 'user', content: toContent(input, 'prompt', (at) => this.reporter.report({ kind: 'repaired', plugin, seam: 'prompt', problem: `${at} had a lone surrogate; it was replaced` })) }
     if (isBlank(message)) throw new AgentError('PROMPT_EMPTY', 'the prompt is empty; say what the agent should do')
     const { limits } = this.settings
     if (this.session.ledger.queue.length >= limits.queue) throw new AgentError('QUEUE_FULL', `${limits.queue} prompts wait already; wait for one to end, or raise limits.queue`)
     const owner = plugin === 'app' ? 'user' : ownerOf(plugin, 'prompt')
-    const { seq } = this.session.append({ type: 'prompt/queued', data: { input: message, owner, ...(steer && { steer: true as const }) } })
+    const { seq } = this.session.append({ type: 'prompt/queued', data: { input: message, owner, ...(steer && { steer: true as const }), ...(context && { context: this.contexts.encode(context, this.session.length) }) } })
     const handle = new TurnHandle(seq, this.session.flush(), (reason) => this.stop(seq, reason))
     this.handles.set(seq, handle)
     this.wake()
@@ -268,6 +286,27 @@ export class AgentCore {
     return [...this.following][0]
   }
 
+  /** What is true for a turn: the prompt's own context, else what the provider says. @throws AgentError for what is no RunContext */
+  async contextFor(turn: Turn, prompt: number | undefined): Promise<RunContext | undefined> {
+    const queued = prompt === undefined ? undefined : this.session.at(prompt)
+    if (queued?.type === 'prompt/queued' && queued.data.context !== undefined) return this.contexts.decode(queued.data.context)
+    const context: unknown = await this.options.context?.(turn)
+    if (context === undefined || isRunContext(context)) return context
+    throw new AgentError('CONTEXT_INVALID', 'the context of an agent is a function that gives a RunContext or undefined; it gave something else')
+  }
+
+  /** The `run/context` that the turn's first dispatch owes; one that cannot be encoded is reported. */
+  contextOwed({ turn, context }: RunningTurn): EventDraft<'run/context'> | undefined {
+    const last = this.contexts.last?.data
+    if (!context || (last?.turn === turn.number && last.digest === context.digest)) return undefined
+    try {
+      return { type: 'run/context', data: { turn: turn.number, ...this.contexts.encode(context, this.session.length) } }
+    } catch (error) {
+      this.reportFailure(error, 'run/context')
+      return undefined
+    }
+  }
+
   /** Ends the turn, in the frame of the last look at what is owed. */
   endTurn(reason: TurnReason, error?: ErrorRecord): void {
     const { session } = this
@@ -305,6 +344,7 @@ export class AgentCore {
   }
 
   private tell(event: SessionEvent): void {
+    this.contexts.apply(event)
     for (const handle of this.following) handle.push(event)
     this.seams.sessionEvent(event)
   }

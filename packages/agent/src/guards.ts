@@ -1,3 +1,9 @@
+import { RunContext } from '@headrace/run-context'
+
+export function isRunContext(value: unknown): value is RunContext {
+  return value instanceof RunContext
+}
+
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,26 +1,17 @@
-import { type Failure, type Request, copyList, defined, messageOf, toConfigPatch } from '@headrace/message'
-import { type EpochHeader, type ErrorRecord, type EventDraft, type HistorySnapshot, type OwnedConfig, type QueuedPrompt, type SessionEvent, type TurnReason, assembleRequest, proveRequest } from '@headrace/session'
+import { type Failure, type Request, messageOf, toConfigPatch } from '@headrace/message'
+import { type EpochHeader, type ErrorRecord, type EventDraft, type OwnedConfig, type QueuedPrompt, type SessionEvent, type TurnReason, assembleRequest, proveRequest } from '@headrace/session'
 import { ModelError } from './adapter.ts'
 import { AnswerDraft } from './answer.ts'
 import { CallBatch } from './calls.ts'
-import { type Piece, wireOrder } from './contribution.ts'
-import type { AgentCore, RunningTurn } from './core.ts'
+import { type Boundary, type Framing, compose, frame, prefixOf } from './compose.ts'
+import { wireOrder } from './contribution.ts'
+import type { AgentCore, Prefix, RunningTurn } from './core.ts'
 import { CancelledError, LimitError, SeamError, toRecord } from './error.ts'
 import { settleLoading } from './loading.ts'
 import { cancelled } from './seam.ts'
 import { withFields } from './seams.ts'
 import { pull } from './stream.ts'
-import type { SystemSnapshot } from './system.ts'
-import type { ToolsSnapshot } from './tools.ts'
 import type { Step, Turn } from './turn.ts'
-
-/** The three snapshots of a boundary (L3). */
-interface Boundary {
-  readonly seq: number
-  readonly history: HistorySnapshot
-  readonly system: SystemSnapshot
-  readonly tools: ToolsSnapshot
-}
 
 /** The loop. It reads like its picture in the design, top to bottom. */
 export class Loop {
@@ -67,6 +58,7 @@ export class Loop {
     const { core, core: { session, seams } } = this
     const { turn } = running
     const { ledger } = session
+    await this.bringContext(running)
     if (!this.ready) await settleLoading(core, turn.signal)
     this.ready = true
     const prompt = ledger.turn!.unsubmitted ? promptOf(session.at(ledger.turn!.prompt!)) : undefined
@@ -86,6 +78,12 @@ export class Loop {
       if (turn.signal.aborted) throw cancelled(turn.signal)
     }
     core.endTurn('done')
+  }
+
+  private async bringContext(running: RunningTurn): Promise<void> {
+    const { core } = this
+    running.context = await core.contextFor(running.turn, core.session.ledger.turn!.prompt)
+    running.weight = running.context && core.budget?.weigh(running.context)
   }
 
   /** A prompt through `agent/prompt-submit` into the history, with its contexts, in one append. Returns why it was blocked. */
@@ -117,11 +115,11 @@ export class Loop {
       const answered = await this.attempts(running, number, at)
       if (answered !== 'restep') await new CallBatch(core, turn, at.tools, answered).run()
       const reason = answered === 'restep' ? 'restep' : 'done'
-      session.closeStep(reason)
+      session.closeStep(reason, running.weighed)
       return reason
     } catch (error) {
       const [reason, record] = verdict(error)
-      session.closeStep(reason === 'cancelled' ? 'cancelled' : 'error', record)
+      session.closeStep(reason === 'cancelled' ? 'cancelled' : 'error', { ...(record && { error: record }), ...running.weighed })
       throw error
     }
   }
@@ -138,10 +136,10 @@ export class Loop {
   }
 
   /** A composition that is cancelled or throws is not kept (L5). */
-  private async composePrefix(turn: Turn): Promise<NonNullable<AgentCore['prefix']>> {
-    const listeners = new Set(this.core.seams.listeners('agent/session-prefix'))
-    const pieces = wireOrder(await this.core.seams.sessionPrefix(turn))
-    return { messages: messagesOf(pieces), owners: ownersOf(pieces), listeners }
+  private async composePrefix(turn: Turn): Promise<Prefix> {
+    const { seams } = this.core
+    const listeners = seams.listeners('agent/session-prefix')
+    return prefixOf(await seams.sessionPrefix(turn), listeners)
   }
 
   /** Attempts of a step, until one is answered: the seq of its `assistant/message`; or until the step is to be made anew. */
@@ -149,15 +147,15 @@ export class Loop {
     const { core, core: { seams } } = this
     const { turn } = running
     const seed = core.seed()
-    let framing: { readonly before: readonly Piece[]; readonly after: readonly Piece[] } | undefined
+    let framing: Framing | undefined
     let substitute: Partial<OwnedConfig['config']> | undefined
     for (let attempt = 1; ; attempt++) {
       const step: Step = Object.freeze({ number, attempt, boundary: at.seq, ...(turn.continue && { continue: true as const }) })
       const config = await seams.request(turn, step, substitute ? withFields(seed, substitute, 'loop') : seed)
-      framing ??= await seams.requestMessages(turn, step)
+      framing ??= frame(await seams.requestMessages(turn, step), running.context)
       if (++running.requests > core.settings.limits.requests) throw new LimitError('requests', core.settings.limits.requests)
-      const header = this.headerOf(at, config, framing)
-      const result = this.refusal(header) ?? await this.dispatch(turn, step, at, header, substitute && this.headerOf(at, seed, framing))
+      const header = compose(at, core.prefix!, config, framing)
+      const result = this.refusal(running, header, at) ?? await this.dispatch(running, step, at, header, substitute && compose(at, core.prefix!, seed, framing))
       if (typeof result === 'number') return result
       const decision = await seams.requestError(turn, step, result)
       if (decision === 'restep') return decision
@@ -166,29 +164,25 @@ export class Loop {
     }
   }
 
-  private headerOf(at: Boundary, { config, owners }: OwnedConfig, framing: { readonly before: readonly Piece[]; readonly after: readonly Piece[] }): EpochHeader {
-    const { messages: prefix, owners: prefixOwners } = this.core.prefix!
-    const before = wireOrder(framing.before)
-    const after = wireOrder(framing.after)
-    return defined({
-      config, system: at.system.system, tools: at.tools.tools, prefix, before: messagesOf(before), after: messagesOf(after),
-      owners: defined({ config: owners, system: at.system.owners, tools: at.tools.owners, prefix: prefixOwners, before: ownersOf(before), after: ownersOf(after) }),
-    })
-  }
-
-  /** Why a request is not even sent. */
-  private refusal(header: EpochHeader): Failure | undefined {
-    const message = this.core.llm.refusal(header.config)
-    return message === undefined ? undefined : { kind: 'invalid', message }
+  /** Why a request is not even sent: nobody to send it to, or it does not fit. */
+  private refusal(running: RunningTurn, header: EpochHeader, { history }: Boundary): Failure | undefined {
+    const { llm, budget, id } = this.core
+    const message = llm.refusal(header.config)
+    if (message !== undefined) return { kind: 'invalid', message }
+    const decision = budget?.check(assembleRequest({ session: id, dispatch: -1, header, history }), running.weight)
+    running.weighed = decision ? { budget: { ...decision.terms } } : {}
+    return decision?.fits === false ? { kind: 'overflow', message: decision.error.message } : undefined
   }
 
   /** Writes down what is owed, durably (L8, L17), and sends the request built from the fold (L2). `base` is what a substitute stands in for. */
-  private async dispatch(turn: Turn, step: Step, at: Boundary, header: EpochHeader, base: EpochHeader | undefined): Promise<number | Failure> {
+  private async dispatch(running: RunningTurn, step: Step, at: Boundary, header: EpochHeader, base: EpochHeader | undefined): Promise<number | Failure> {
     const { core, core: { session } } = this
+    const { turn } = running
     const substitute = base ? true as const : undefined
     const anchor = core.anchored ? undefined : session.headers.header ? 'resume' : 'initial'
     const overrides = core.reporter.overrides.splice(0).map((data): EventDraft => ({ type: 'agent/override', data }))
     const events = session.append([
+      () => core.contextOwed(running),
       ...overrides,
       () => (base && anchor ? session.headers.owed(base, anchor) : undefined),
       () => session.headers.owed(header, base ? undefined : anchor, substitute),
@@ -203,11 +197,11 @@ export class Loop {
     await session.flush()
     const data = assembleRequest({ session: session.id, dispatch: dispatch.seq, header: session.headers.header!, history: at.history })
     const request: Request = Object.freeze(Object.defineProperty(data, 'signal', { value: turn.signal, enumerable: true }) as Request)
-    return this.receive(turn, request, at.seq)
+    return this.receive(running, request, at.seq)
   }
 
   /** The answer, piece by piece. What came before a cancel is kept; what came before a failure is not, for it will come again. */
-  private async receive(turn: Turn, request: Request, boundary: number): Promise<number | Failure> {
+  private async receive({ turn, context }: RunningTurn, request: Request, boundary: number): Promise<number | Failure> {
     const { core, core: { session, seams, llm } } = this
     const dispatch = request.dispatch!
     const draft = new AnswerDraft(core.settings.limits.answer)
@@ -234,12 +228,10 @@ export class Loop {
       { type: 'request/end', data: { dispatch, outcome: 'ok', ...draft.told } },
       { type: 'assistant/message', data: { message: draft.message(boundary, repaired), dispatch } },
     ])
+    if (draft.usage) core.budget?.recordUsage(request, draft.usage, context && { contextDigest: context.digest })
     return events[1]!.seq
   }
 }
-
-const messagesOf = (pieces: readonly Piece[]): EpochHeader['prefix'] & object => copyList(pieces.map((piece) => piece.message))
-const ownersOf = (pieces: readonly Piece[]): readonly string[] => copyList(pieces.map((piece) => piece.owner))
 
 function promptOf(event: SessionEvent | undefined): QueuedPrompt | undefined {
   if (event?.type !== 'prompt/queued') return undefined

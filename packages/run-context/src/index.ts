@@ -11,6 +11,7 @@ export {
 } from './error.ts'
 export { type BodyOf, type CarriedSection, type ContextEvent, type EventSection, contextEvent, decode, fromEvent } from './event.ts'
 export type { Pair, PairInput, PairList, RunContextOptions } from './input.ts'
+export { ContextLog, contextLogOf } from './log.ts'
 export { instructionsFromFiles } from './instructions.ts'
 export type { Section, Where } from './section.ts'
 export { CONTEXT_HEADING, CONTEXT_NOT_A_REQUEST, CONTEXT_PRECEDENCE, CONTEXT_TEMPLATE } from './template.ts'

@@ -43,7 +43,7 @@ export interface EventMap {
   'turn/start': { readonly turn: number; readonly woke: 'prompt' | 'steer' | 'message' | 'wake'; readonly prompt?: number }
   'turn/end': { readonly turn: number; readonly reason: TurnReason; readonly settled: number; readonly finish?: TurnFinish; readonly error?: ErrorRecord }
   'step/start': { readonly turn: number; readonly step: number }
-  'step/end': { readonly turn: number; readonly step: number; readonly reason: StepReason; readonly digest: Digest; readonly error?: ErrorRecord }
+  'step/end': { readonly turn: number; readonly step: number; readonly reason: StepReason; readonly digest: Digest; readonly error?: ErrorRecord; readonly budget?: Readonly<Record<string, number>> }
   'user/message': Signed<UserMessage> & { readonly prompt: number }
   'context/message': Signed<Contribution> & { readonly steer?: true }
   'request/header': HeaderData

@@ -1,7 +1,7 @@
 import { type Chunk, type Message, adoptJson, copyJson, messageOf } from '@headrace/message'
 import { checkEvent } from './check.ts'
 import { LogError, SessionClosedError } from './error.ts'
-import { type ErrorRecord, type EventDraft, type EventMap, type EventType, LOG_VERSION, type SessionEvent, type StepReason } from './event.ts'
+import { type EventDraft, type EventMap, type EventType, LOG_VERSION, type SessionEvent, type StepReason } from './event.ts'
 import { Fold } from './fold.ts'
 import type { EpochHeader } from './header.ts'
 import { Live } from './live.ts'
@@ -111,6 +111,11 @@ export class Session {
     for (let seq = from; seq < this.log.length; seq++) yield this.at(seq)!
   }
 
+  /** The events of some types, in order, frozen; the others cost next to nothing. */
+  *eventsOf<T extends EventType>(...types: readonly T[]): IterableIterator<SessionEvent<T>> {
+    for (const event of this.log) if (types.includes(event.type as T)) yield adoptJson(event) as SessionEvent<T>
+  }
+
   /** What waits and what is owed. */
   get ledger(): Fold['ledger'] {
     return this.fold.ledger
@@ -208,11 +213,11 @@ export class Session {
   }
 
   /** Ends what is open: requests, then calls with honest results, then the step, in one append (L16). */
-  closeStep(reason: StepReason, error?: ErrorRecord): readonly SessionEvent[] {
+  closeStep(reason: StepReason, more: Pick<EventMap['step/end'], 'error' | 'budget'> = {}): readonly SessionEvent[] {
     const { turn } = this.fold.ledger
     const end = (): EventDraft | undefined => turn?.step && {
       type: 'step/end',
-      data: { turn: turn.number, step: turn.step.number, reason, digest: this.fold.surface.closingChain(), ...(error && { error }) },
+      data: { turn: turn.number, step: turn.step.number, reason, digest: this.fold.surface.closingChain(), ...more },
     }
     return this.append([...repairs(this.fold), end])
   }
