@@ -58,24 +58,24 @@ export class Agent {
 
   /** From the app: input for the running turn, at its next boundary; a prompt when idle. From a plugin: a message, that wakes the agent. */
   steer(input: ContributionInput): TurnHandle | SessionEvent<'context/message'> {
-    if (this.plugin !== 'app') return this.core.steer(input, ownerOf(this.plugin, 'steer'))
+    if (this.plugin !== 'app') return this.core.steer(input, ownerOf(this.plugin, undefined, 'steer'))
     const content: ContentInput = typeof input === 'string' || Array.isArray(input) ? (input as ContentInput) : (input as { content: ContentInput }).content
     return this.core.prompt(content, this.plugin, { steer: this.core.running !== undefined })
   }
 
   /** Adds a message to the history; the model sees it at the next boundary. Does not wake. Blank text is dropped. */
-  inject(message: ContributionInput, { key = 'inject' }: { readonly key?: string } = {}): SessionEvent<'context/message'> | undefined {
-    return this.core.inject(message, ownerOf(this.plugin, key))
+  inject(message: ContributionInput, { key }: { readonly key?: string } = {}): SessionEvent<'context/message'> | undefined {
+    return this.core.inject(message, ownerOf(this.plugin, key, 'inject'))
   }
 
   /** Puts messages in the place of a part of the history (`surface/replace`). Not while a step is open: do it in `agent/pre-step`. @throws LogError */
-  replace(first: EntryId, last: EntryId, messages: readonly ContributionInput[], { reason, key = 'replace' }: { readonly reason: string; readonly key?: string }): SessionEvent<'surface/replace'> {
-    return this.core.replace(first, last, messages, ownerOf(this.plugin, key), reason)
+  replace(first: EntryId, last: EntryId, messages: readonly ContributionInput[], { reason, key }: { readonly reason: string; readonly key?: string }): SessionEvent<'surface/replace'> {
+    return this.core.replace(first, last, messages, ownerOf(this.plugin, key, 'replace'), reason)
   }
 
   /** Changes the seed of the next request (L6). @throws ConfigError */
   configure(patch: Partial<CallConfig>): void {
-    this.core.configure(toConfigPatch(patch, 'configure'), ownerOf(this.plugin, 'configure'))
+    this.core.configure(toConfigPatch(patch, 'configure'), ownerOf(this.plugin, undefined, 'configure'))
   }
 
   /** A side request: a summary, a title, a judgement, on the warm cache. It answers nothing that is owed. @throws AgentError, ModelError */
@@ -86,6 +86,11 @@ export class Agent {
   /** Keeps bytes beside the log and gives the block that names them. */
   async putImage(bytes: Uint8Array, mediaType: string): Promise<ImageBlock> {
     return { type: 'image', digest: await this.core.putBlob(bytes), mediaType }
+  }
+
+  /** Reports what went wrong and does not stop the agent: `agent/report`, and Cordis' log. */
+  report(seam: string, problem: string): void {
+    this.core.reporter.report({ kind: 'failed', plugin: this.plugin, seam, problem })
   }
 
   /** Takes back a prompt that waits. */

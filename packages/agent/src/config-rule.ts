@@ -34,7 +34,7 @@ export function configRule(seed: CallConfig, reporter: Reporter): SeamRule<Owned
         const chosen = isTheirs || isLost ? theirs : own[field]
         if (chosen === undefined) continue
         fields[field] = chosen
-        owners[field] = isTheirs || isLost ? (others.owners[field] ?? 'app') : ownerOf(plugin, 'request')
+        owners[field] = isTheirs || isLost ? (others.owners[field] ?? 'app') : ownerOf(plugin, undefined, 'request')
       }
       if (overriding) reporter.overrides.push({ plugin, seam, reason: returned.reason, dropped: [] })
       if (lost.length > 0) reporter.lost(plugin, seam, `it dropped the ${lost.join(', ')} that another set`)

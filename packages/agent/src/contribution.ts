@@ -58,7 +58,7 @@ export function mergeList(returned: unknown, from: Hook, below: readonly Piece[]
     // A copy of another's message is that message.
     const same = [...left].find(([, other]) => digestOf(other) === digestOf(message))?.[0]
     if (same) left.delete(same)
-    if (!isBlank(message)) pieces.push(same ?? { ...place, message, owner: ownerOf(plugin, place.key), source: from })
+    if (!isBlank(message)) pieces.push(same ?? { ...place, message, owner: ownerOf(plugin, contributor?.key, key), source: from })
   }
   if (overriding) reporter.overrides.push({ plugin, seam, reason: returned.reason, dropped: [...left.keys()].map((piece) => piece.owner) })
   else if (!decides) {

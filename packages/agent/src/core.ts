@@ -141,7 +141,7 @@ export class AgentCore {
     if (isBlank(message)) throw new AgentError('PROMPT_EMPTY', 'the prompt is empty; say what the agent should do')
     const { limits } = this.settings
     if (this.session.ledger.queue.length >= limits.queue) throw new AgentError('QUEUE_FULL', `${limits.queue} prompts wait already; wait for one to end, or raise limits.queue`)
-    const owner = plugin === 'app' ? 'user' : ownerOf(plugin, 'prompt')
+    const owner = plugin === 'app' ? 'user' : ownerOf(plugin, undefined, 'prompt')
     const { seq } = this.session.append({ type: 'prompt/queued', data: { input: message, owner, ...(steer && { steer: true as const }), ...(context && { context: this.contexts.encode(context, this.session.length) }) } })
     const handle = new TurnHandle(seq, this.session.flush(), (reason) => this.stop(seq, reason))
     this.handles.set(seq, handle)

@@ -16,15 +16,30 @@ export interface Contributor {
   readonly order: number
 }
 
-/** Listeners of a seam that serve an agent, in Cordis' order. This reads Cordis' own list; a test pins that it stands there. */
-export function hooksOf(ctx: Context, seam: string, agent: string): readonly Hook[] {
-  const hooks = (ctx.events._hooks[seam] ?? []) as readonly Hook[]
-  return hooks.filter((hook) => hook.global || serves(hook.ctx, agent))
-}
+const NONE: readonly Hook[] = Object.freeze([])
 
-/** True while the listener is still registered: its plugin was neither unloaded nor reloaded. */
-export function isRegistered(ctx: Context, seam: string, hook: Hook): boolean {
-  return ((ctx.events._hooks[seam] ?? []) as readonly Hook[]).includes(hook)
+/** The listeners of an app. This reads Cordis' own lists; a test pins that they stand there. Held, for each look at `ctx.events` makes a new proxy. */
+export class Hooks {
+  private readonly lists: Readonly<Record<string, readonly Hook[] | undefined>>
+
+  constructor(ctx: Context) {
+    this.lists = ctx.events._hooks as typeof this.lists
+  }
+
+  /** Those of an event, in Cordis' order. */
+  all(event: string): readonly Hook[] {
+    return this.lists[event] ?? NONE
+  }
+
+  /** Those that serve an agent. */
+  of(event: string, agent: string): readonly Hook[] {
+    return this.lists[event]?.filter((hook) => hook.global || serves(hook.ctx, agent)) ?? NONE
+  }
+
+  /** True while the listener is still registered: its plugin was neither unloaded nor reloaded. */
+  has(event: string, hook: Hook): boolean {
+    return this.all(event).includes(hook)
+  }
 }
 
 export function contributorOf(hook: Hook): Contributor | undefined {

@@ -21,6 +21,11 @@ export class AdapterRegistry {
     this.issued.set(request, tools)
   }
 
+  /** Its attempt is over: it may not leave any more, though nobody sent it. */
+  revoke(request: Request): void {
+    this.issued.delete(request)
+  }
+
   /** Says why a config cannot be sent; `undefined` where it can. */
   refusal({ provider }: CallConfig): string | undefined {
     if (this.adapters.has(provider)) return undefined
@@ -32,7 +37,7 @@ export class AdapterRegistry {
   stream(request: Request): AsyncIterable<Chunk> {
     const tools = this.issued.get(request)
     if (request.session !== undefined && !tools) {
-      throw new AgentError('REQUEST_NOT_LOGGED', `this request carries session ${request.session} and is not in its log, or was sent before; use agent.ask() for side requests (L1)`)
+      throw new AgentError('REQUEST_NOT_LOGGED', `this request carries session ${request.session} and is not in its log, was sent before, or comes too late; use agent.ask() for side requests (L1)`)
     }
     this.issued.delete(request)
     const refusal = this.refusal(request.config)

@@ -127,9 +127,10 @@ export class Loop {
   /** One synchronous frame (L3). */
   private openStep(turn: Turn, step: number): Boundary {
     const { core, core: { session } } = this
-    const history = session.surface.snapshot()
     const system = core.system.snapshot(core.view('app'), (plugin) => core.view(plugin))
     const tools = core.tools.snapshot(core.id, session.headers.header?.tools)
+    // Last: a section may inject while it is read.
+    const history = session.surface.snapshot()
     const { seq } = session.append({ type: 'step/start', data: { turn: turn.number, step } })
     core.reportLatePrefix()
     return { seq, history, system, tools }
@@ -223,6 +224,8 @@ export class Loop {
       const failure = toFailure(error)
       session.append({ type: 'request/end', data: { dispatch, outcome: 'error', ...draft.told, error: failure } })
       return failure
+    } finally {
+      llm.revoke(request)
     }
     const events = session.append([
       { type: 'request/end', data: { dispatch, outcome: 'ok', ...draft.told } },

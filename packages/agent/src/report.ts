@@ -2,7 +2,7 @@ import type { Context } from 'cordis'
 import { messageOf } from '@headrace/message'
 import type { Agent } from './agent.ts'
 import { SeamError } from './error.ts'
-import type { Hook } from './hooks.ts'
+import { type Hook, Hooks } from './hooks.ts'
 
 /** Something that went wrong and did not stop the agent: who, where, what. Also in Cordis' log. */
 export interface Report {
@@ -44,7 +44,7 @@ export class Reporter {
 
   report(report: Report): void {
     this.ctx.logger('headrace').warn('plugin %s in %s: %s', report.plugin, report.seam, report.problem)
-    emitGuarded(this.ctx, 'agent/report', [this.agent(), Object.freeze(report)], () => undefined)
+    emitGuarded(new Hooks(this.ctx).all('agent/report'), [this.agent(), Object.freeze(report)], () => undefined)
   }
 
   /** @throws SeamError in `strict` */
@@ -54,8 +54,8 @@ export class Reporter {
   }
 }
 
-/** Tells every listener of an event, each guarded; what they return is ignored. */
-export function emitGuarded(ctx: Context, name: string, args: readonly unknown[], failed: (hook: Hook, error: unknown) => void, hooks = (ctx.events._hooks[name] ?? []) as readonly Hook[]): void {
+/** Tells listeners of an event, each guarded; what they return is ignored. */
+export function emitGuarded(hooks: readonly Hook[], args: readonly unknown[], failed: (hook: Hook, error: unknown) => void): void {
   for (const hook of [...hooks]) {
     try {
       const result: unknown = hook.callback.apply(null, [...args])

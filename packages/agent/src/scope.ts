@@ -26,9 +26,10 @@ export function pluginOf(ctx: Context): string {
   return name === 'root' || name === SCOPE_PLUGIN ? 'app' : name.toWellFormed().replace(/\s+/g, '-')
 }
 
-/** How a plugin signs (L14): `plugin/key`; the app signs `app`. */
-export function ownerOf(plugin: string, key: string): Owner {
-  return plugin === 'app' ? 'app' : `${plugin}/${key}`
+/** How one signs (L14): `plugin/key` where a key was given; else the app signs `app`, and a plugin with where it acts. */
+export function ownerOf(plugin: string, key: string | undefined, place = ''): Owner {
+  if (key !== undefined) return `${plugin}/${key}`
+  return plugin === 'app' ? 'app' : `${plugin}/${place}`
 }
 
 /** The order in which contributions stand on the wire: neither load order nor a hot reload moves a byte. */

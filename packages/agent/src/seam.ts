@@ -1,7 +1,6 @@
-import type { Context } from 'cordis'
 import { messageOf } from '@headrace/message'
 import { CancelledError, SeamError } from './error.ts'
-import { type Departures, type Hook, hooksOf, isRegistered, pluginOfHook } from './hooks.ts'
+import { type Departures, type Hook, type Hooks, pluginOfHook } from './hooks.ts'
 
 /** Replaces what the other listeners contributed, on purpose: see {@link override}. */
 export class Override<T> {
@@ -32,8 +31,7 @@ export interface SeamRule<T> {
 
 /** What a dispatch needs beside its listeners. */
 export interface SeamRun {
-  readonly ctx: Context
-  readonly agent: string
+  readonly hooks: Hooks
   readonly seam: string
   readonly signal: AbortSignal
   /** Milliseconds a listener may take, not counting what it waits for in `next()`. Absent: no deadline. */
@@ -44,22 +42,22 @@ export interface SeamRun {
 }
 
 /**
- * Dispatches a seam: an onion over Cordis' listeners, in their order and scope. Each has a clock that stops while it waits in `next()`,
+ * Dispatches a seam: an onion over listeners of Cordis, in their order. Each has a clock that stops while it waits in `next()`,
  * may call `next()` once, and counts as passed through when its plugin goes while it runs. A seam that ended refuses a late `next()`
  * and ignores a late result.
  *
  * @throws SeamError that names plugin and seam; CancelledError
  */
-export async function dispatchSeam<T>(run: SeamRun, rule: SeamRule<T>, inner: () => Promise<T> | T, hooks = hooksOf(run.ctx, run.seam, run.agent)): Promise<T> {
+export async function dispatchSeam<T>(run: SeamRun, rule: SeamRule<T>, inner: () => Promise<T> | T, hooks: readonly Hook[]): Promise<T> {
+  if (hooks.length === 0) return inner()
   let ended = false
   const enter = async (index: number): Promise<T> => {
     const hook = hooks[index]
     if (!hook) return inner()
-    if (!isRegistered(run.ctx, run.seam, hook)) return enter(index + 1)
+    if (!run.hooks.has(run.seam, hook)) return enter(index + 1)
     return listen(run, rule, hook, () => ended, () => enter(index + 1))
   }
   try {
-    if (hooks.length === 0) return await inner()
     return await enter(0)
   } finally {
     ended = true
@@ -96,7 +94,7 @@ async function listen<T>(run: SeamRun, rule: SeamRule<T>, hook: Hook, ended: () 
     if (returned === GONE) return await pass()
     return await rule.accept(returned, hook, pass, below !== undefined)
   } catch (error) {
-    if (!isRegistered(run.ctx, run.seam, hook) && !run.signal.aborted) return await pass()
+    if (!run.hooks.has(run.seam, hook) && !run.signal.aborted) return await pass()
     if (error instanceof SeamError || error instanceof CancelledError) throw error
     throw fail(error instanceof TypeError && error.message.startsWith('returned ') ? error.message : `it threw: ${messageOf(error)}`, error)
   } finally {

@@ -8,7 +8,7 @@ import { decisionRule, describe } from './decision.ts'
 import { SeamError } from './error.ts'
 import type { ErrorDecision, StepDecision, Submission } from './events.ts'
 import { hasString, isObject } from './guards.ts'
-import { type Departures, hooksOf, isRegistered, pluginOfHook } from './hooks.ts'
+import { type Departures, Hooks, pluginOfHook } from './hooks.ts'
 import { toOutcome } from './outcome.ts'
 import { type Reporter, emitGuarded, problemOf } from './report.ts'
 import { type SeamRule, type SeamRun, cancelled, dispatchSeam } from './seam.ts'
@@ -29,7 +29,7 @@ export interface Finished {
 
 /** The seams of one agent, each with the rule of its row in the table of the design. */
 export class Seams {
-  private readonly ctx: Context
+  private readonly hooks: Hooks
   private readonly agent: string
   private readonly view: (plugin: string) => Agent
   private readonly departures: Departures
@@ -39,7 +39,7 @@ export class Seams {
   private readonly toolOutput: number
 
   constructor(options: { ctx: Context; agent: string; view: (plugin: string) => Agent; departures: Departures; reporter: Reporter; deadline: number; toolOutput: number }) {
-    this.ctx = options.ctx
+    this.hooks = new Hooks(options.ctx)
     this.agent = options.agent
     this.view = options.view
     this.departures = options.departures
@@ -50,7 +50,7 @@ export class Seams {
 
   /** Who listens to a seam now, as plugin names. */
   listeners(seam: string): readonly string[] {
-    return hooksOf(this.ctx, seam, this.agent).map(pluginOfHook)
+    return this.hooks.of(seam, this.agent).map(pluginOfHook)
   }
 
   promptSubmit(turn: Turn, submission: Submission): Promise<Submitted> {
@@ -109,7 +109,7 @@ export class Seams {
   /** `signal` is aborted later than the turn's: a running tool gets a moment to finish. */
   execute(turn: Turn, call: ToolCall, signal: AbortSignal, run: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
     const rule: SeamRule<ToolOutcome> = { accept: (returned) => toOutcome(returned as never, `${call.name} result`, this.toolOutput) }
-    return dispatchSeam({ ...this.run('tools/execute', turn, [call], 'none'), signal }, rule, run)
+    return this.dispatch('tools/execute', turn, [call], rule, run, 'none', signal)
   }
 
   postExecute(turn: Turn, call: ToolCall, outcome: ToolOutcome): Promise<Finished> {
@@ -133,8 +133,8 @@ export class Seams {
   /** Each listener in turn; one that throws is reported and passed over. */
   async turnStopping(turn: Turn): Promise<void> {
     const seam = 'agent/turn-stopping'
-    for (const hook of hooksOf(this.ctx, seam, this.agent)) {
-      if (!isRegistered(this.ctx, seam, hook)) continue
+    for (const hook of this.hooks.of(seam, this.agent)) {
+      if (!this.hooks.has(seam, hook)) continue
       const alone: SeamRule<void> = { accept: () => undefined }
       const run = this.run(seam, turn, [], this.deadline)
       await dispatchSeam(run, alone, () => undefined, [hook]).catch((error: unknown) => {
@@ -147,7 +147,7 @@ export class Seams {
   /** An onion of streams; synchronous, since what is awaited is the stream. */
   stream(turn: Turn, request: Request, inner: () => AsyncIterable<Chunk>): AsyncIterable<Chunk> {
     const seam = 'llm/stream'
-    const hooks = hooksOf(this.ctx, seam, this.agent)
+    const hooks = this.hooks.of(seam, this.agent)
     const enter = (index: number): AsyncIterable<Chunk> => {
       const hook = hooks[index]
       if (!hook) return inner()
@@ -168,19 +168,19 @@ export class Seams {
   /** `session/event`, for plugins that watch. */
   sessionEvent(event: unknown): void {
     const seam = 'session/event'
-    for (const hook of hooksOf(this.ctx, seam, this.agent)) {
+    for (const hook of this.hooks.of(seam, this.agent)) {
       const plugin = pluginOfHook(hook)
-      emitGuarded(this.ctx, seam, [this.view(plugin), event], (_, error) => this.reporter.report({ kind: 'failed', plugin, seam, problem: problemOf(error) }), [hook])
+      emitGuarded([hook], [this.view(plugin), event], (_, error) => this.reporter.report({ kind: 'failed', plugin, seam, problem: problemOf(error) }))
     }
   }
 
-  private dispatch<T>(seam: string, turn: Turn, payload: readonly unknown[], rule: SeamRule<T>, inner: () => Promise<T> | T, deadline: number | 'none' = this.deadline): Promise<T> {
-    return dispatchSeam(this.run(seam, turn, payload, deadline), rule, inner)
+  private dispatch<T>(seam: string, turn: Turn, payload: readonly unknown[], rule: SeamRule<T>, inner: () => Promise<T> | T, deadline: number | 'none' = this.deadline, signal = turn.signal): Promise<T> {
+    return dispatchSeam(this.run(seam, turn, payload, deadline, signal), rule, inner, this.hooks.of(seam, this.agent))
   }
 
-  private run(seam: string, turn: Turn, payload: readonly unknown[], deadline: number | 'none'): SeamRun {
+  private run(seam: string, turn: Turn, payload: readonly unknown[], deadline: number | 'none', signal = turn.signal): SeamRun {
     return {
-      ctx: this.ctx, agent: this.agent, seam, signal: turn.signal, departures: this.departures,
+      hooks: this.hooks, seam, signal, departures: this.departures,
       deadline: deadline === 'none' ? undefined : deadline,
       args: (plugin) => [this.view(plugin), turn, ...payload],
     }

@@ -63,6 +63,8 @@ async function receive(core: AgentCore, request: Request): Promise<SideAnswer> {
     const failure = error instanceof ModelError ? error.failure : { kind: request.signal.aborted ? 'aborted' as const : 'unknown' as const, message: messageOf(error) }
     session.append({ type: 'request/end', data: { dispatch, outcome: request.signal.aborted ? 'aborted' : 'error', ...draft.told, error: failure } })
     throw error
+  } finally {
+    llm.revoke(request)
   }
   const message = draft.message(dispatch, () => undefined)
   session.append({ type: 'request/end', data: { dispatch, outcome: 'ok', ...draft.told, answer: message } })

@@ -1,0 +1,131 @@
+import { type Context, Service } from 'cordis'
+import z from 'schemastery'
+import { messageOf } from '@headrace/message'
+import { type Agent, AgentError, type Turn, byPlace, ownerOf, pluginOf, scopeOf, serves } from '@headrace/agent'
+import type { SessionView } from '@headrace/session'
+import { Told } from './told.ts'
+import { type Reading, type Topic, type TopicEntry, unavailable, wordings } from './topic.ts'
+
+declare module 'cordis' {
+  interface Context {
+    briefing: BriefingService
+  }
+}
+
+export interface Config {
+  /** Milliseconds a topic may take to read; a later one counts as unavailable. */
+  readonly readTimeout: number
+}
+
+/** What a session was told: in its history, and in the prefix of this loop instance. */
+interface Ledger {
+  readonly told: Told
+  /** Text (or nothing) that a topic of the prefix was opened with, by owner. */
+  readonly opened: Map<string, string | undefined>
+}
+
+/** `ctx.briefing`: topics over the seams. */
+export class BriefingService extends Service {
+  static inject = ['agents']
+  static Config: z<Partial<Config>, Config> = z.object({ readTimeout: z.natural().min(1).default(5_000) })
+  private readonly topics = new Set<TopicEntry>()
+  private readonly ledgers = new WeakMap<SessionView, Ledger>()
+  private readonly config: Config
+
+  constructor(ctx: Context, config: Config) {
+    super(ctx, 'briefing')
+    this.config = config
+    ctx.on('agent/prompt-submit', async (agent, turn, _submission, next) => {
+      await this.brief(agent, turn)
+      return next()
+    })
+    ctx.on('agent/pre-step', async (agent, turn, _step, next) => {
+      await this.brief(agent, turn)
+      return next()
+    })
+    ctx.on('session/event', (agent, event) => this.ledgers.get(agent.session)?.told.apply(event))
+  }
+
+  /**
+   * Registers a topic; goes with the caller's plugin, what it told stays. On `agent.ctx` it is that agent's alone.
+   *
+   * @throws AgentError for a key that its plugin uses already
+   */
+  topic(topic: Topic): () => void {
+    const { ctx, topics } = this
+    const plugin = pluginOf(ctx)
+    const { key, order = 0 } = topic
+    const entry: TopicEntry = { topic, ctx, plugin, key, order, owner: ownerOf(plugin, key) }
+    const overlaps = (other: TopicEntry): boolean => [scopeOf(other.ctx), undefined].includes(scopeOf(ctx)) || scopeOf(other.ctx) === undefined
+    return ctx.effect(() => {
+      if ([...topics].some((other) => other.owner === entry.owner && overlaps(other))) throw new AgentError('TOPIC_TAKEN', `plugin ${plugin} has a topic ${JSON.stringify(key)} already`)
+      topics.add(entry)
+      const close = topic.baseline === 'prefix' ? ctx.get('agents')?.prefix(key, (agent) => this.openPrefix(entry, agent), { order }) : undefined
+      return () => {
+        topics.delete(entry)
+        close?.()
+      }
+    }, `ctx.briefing.topic(${JSON.stringify(key)})`)
+  }
+
+  /** Tells what differs from what was told, in the order `(order, plugin, key)`. */
+  private async brief(agent: Agent, turn: Turn): Promise<void> {
+    const entries = [...this.topics].filter(({ ctx }) => serves(ctx, agent.id)).sort(byPlace)
+    const { told, opened } = this.ledgerOf(agent)
+    const states = await Promise.all(entries.map((entry) => this.read(entry, agent)))
+    if (turn.signal.aborted) return
+    for (const [index, entry] of entries.entries()) {
+      const state = states[index]!
+      if (state === unavailable || !this.topics.has(entry)) continue
+      const inPrefix = entry.topic.baseline === 'prefix'
+      if (inPrefix && !opened.has(entry.owner)) continue
+      const last = told.by(entry.owner)
+      const { first, changed } = wordings(entry, state)
+      const before = last ?? (inPrefix ? opened.get(entry.owner) : undefined)
+      if (before === first || before === changed) continue
+      viewOf(entry, agent)?.inject(before === undefined ? first! : changed, { key: entry.key })
+    }
+  }
+
+  /** The opener of a topic in the prefix; what this instance said there is what was told, until it is announced otherwise. */
+  private async openPrefix(entry: TopicEntry, agent: Agent): Promise<string | undefined> {
+    const state = await this.read(entry, agent)
+    const text = state === unavailable ? undefined : state
+    this.ledgerOf(agent).opened.set(entry.owner, text)
+    return text
+  }
+
+  private ledgerOf(agent: Agent): Ledger {
+    let ledger = this.ledgers.get(agent.session)
+    if (!ledger) this.ledgers.set(agent.session, (ledger = { told: new Told(agent), opened: new Map() }))
+    return ledger
+  }
+
+  /** The present state: text, nothing, or unavailable. One that throws or is late keeps what was told, and is reported. */
+  private async read({ topic, key, ...entry }: TopicEntry, agent: Agent): Promise<string | undefined | typeof unavailable> {
+    const view = viewOf(entry, agent)
+    if (!view) return unavailable
+    const { readTimeout } = this.config
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`it was not read within ${readTimeout} ms`)), readTimeout)
+    })
+    try {
+      const reading: Reading = await Promise.race([(async () => topic.read(view))(), late])
+      if (reading === unavailable) return unavailable
+      if (typeof reading === 'string') return reading.trim() === '' ? undefined : reading.toWellFormed()
+      if (reading === undefined || reading === null) return undefined
+      throw new TypeError(`it gave ${typeof reading}, not text`)
+    } catch (error) {
+      view.report(`topic ${key}`, `${messageOf(error)}; what was told stands`)
+      return unavailable
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** The agent as the topic's plugin sees it: what is told is signed by that plugin. */
+function viewOf({ ctx }: Pick<TopicEntry, 'ctx'>, agent: Agent): Agent | undefined {
+  return ctx.get('agents')?.get(agent.id)
+}

@@ -1,0 +1,46 @@
+import type { Context } from 'cordis'
+import type { Agent } from '@headrace/agent'
+
+/** Says that a topic cannot be read now: what was told stands. */
+export const unavailable: unique symbol = Symbol.for('headrace.unavailable')
+
+/** The present text of a topic; blank, `undefined` and `null` are nothing. */
+export type Reading = string | undefined | null | typeof unavailable
+
+/**
+ * A keyed piece of standing context: told once, announced when it changes.
+ *
+ * ```ts
+ * ctx.briefing.topic({ key: 'runbook', read: () => readFile('RUNBOOK.md', 'utf8') })
+ * ```
+ */
+export interface Topic {
+  /** Unique in its plugin; the announcement is signed `plugin/key`. */
+  readonly key: string
+  /** Lower is told first. Default 0; then by plugin, then by key. */
+  readonly order?: number
+  /** Reads the present state. Called ahead of every prompt and step, so it must be cheap where nothing changed. Throwing keeps the old and is reported. */
+  read(agent: Agent): Reading | Promise<Reading>
+  /** Words for a state that replaces another. A pure function of the state. Default: says that it replaces what was said before. */
+  changed?(text: string): string
+  /** Words for a state that is gone. Default: says that it no longer holds. */
+  removed?(): string
+  /** Where it is told first. `history` (the default): paid once. `prefix`: survives compaction; recomposed on resume. */
+  readonly baseline?: 'history' | 'prefix'
+}
+
+/** A topic that is registered. */
+export interface TopicEntry {
+  readonly topic: Topic
+  readonly ctx: Context
+  readonly plugin: string
+  readonly key: string
+  readonly order: number
+  readonly owner: string
+}
+
+/** What an announcement may say for a state: the first is said where the topic was not told, the others where it was. */
+export function wordings({ topic, key }: TopicEntry, text: string | undefined): { readonly first: string | undefined; readonly changed: string } {
+  if (text === undefined) return { first: undefined, changed: topic.removed?.() ?? `What was said earlier about "${key}" no longer holds.` }
+  return { first: text, changed: topic.changed?.(text) ?? `This replaces what was said earlier about "${key}":\n\n${text}` }
+}

@@ -1,0 +1,138 @@
+import type { Context } from 'cordis'
+import { textOf } from '@headrace/message'
+import { type Harness, type Script, harness } from '@headrace/testing'
+import { describe, expect, it } from 'vitest'
+import { BriefingService, type Reading, type Topic, unavailable } from '../src/index.ts'
+
+/** A plugin with one topic, whose state the test sets. */
+function topicPlugin(name: string, topic: Omit<Partial<Topic>, 'read'> & { key: string }, state: { text: Reading | Error; reads?: number }): { name: string; inject: string[]; apply: (ctx: Context) => Promise<void> } {
+  return {
+    name, inject: ['briefing', 'agents'],
+    apply: async (ctx) => {
+      ctx.briefing.topic({
+        ...topic,
+        read: () => {
+          state.reads = (state.reads ?? 0) + 1
+          if (state.text instanceof Error) throw state.text
+          return state.text
+        },
+      })
+    },
+  }
+}
+
+const setup = (plugins: readonly unknown[], script: Script = ['ok']): Promise<Harness> => harness({ plugins: [BriefingService, ...plugins] as never, script })
+
+function told(h: Harness): readonly string[] {
+  return h.agent.session.entries().filter(({ owner }) => owner.includes('/')).map(({ owner, message }) => `${owner}: ${textOf(message)}`)
+}
+
+describe('a topic in history', () => {
+  it('is told once, before the user\'s message, signed by its plugin', async () => {
+    const h = await setup([topicPlugin('book', { key: 'runbook' }, { text: 'Turn it off and on.' })])
+    await h.run('Help')
+    await h.run('Again')
+    expect(h.agent.session.entries().map(({ owner }) => owner)).toEqual(['book/runbook', 'user', 'model', 'user', 'model'])
+    expect(told(h)).toEqual(['book/runbook: Turn it off and on.'])
+    await h.dispose()
+  })
+
+  it('is announced once when it changes, also back to what it was, and when it is gone', async () => {
+    const state: { text: Reading } = { text: 'one' }
+    const h = await setup([topicPlugin('book', { key: 'page', changed: (text) => `now ${text}`, removed: () => 'gone' }, state)])
+    for (const text of ['one', 'two', 'two', 'one', undefined, undefined, '  ', 'one']) {
+      state.text = text
+      await h.run('Go')
+    }
+    expect(told(h)).toEqual(['book/page: one', 'book/page: now two', 'book/page: now one', 'book/page: gone', 'book/page: now one'])
+    await h.dispose()
+  })
+
+  it('changed inside a turn is told ahead of the next step', async () => {
+    const state: { text: Reading } = { text: 'one' }
+    const h = await setup([topicPlugin('book', { key: 'page' }, state), {
+      name: 'turner', inject: ['tools'],
+      apply: async (ctx: Context) => void ctx.tools.define({ name: 'turn', description: '', parameters: { type: 'object' }, execute: () => { state.text = 'two'; return 'turned' } }),
+    }], [{ calls: [{ name: 'turn' }] }, 'ok'])
+    await h.run('Go')
+    expect(h.agent.session.entries().map(({ owner }) => owner)).toEqual(['book/page', 'user', 'model', 'tool', 'book/page', 'model'])
+    await h.dispose()
+  })
+
+  it('that is unavailable, throws or is late keeps what was told; the last two are reported by name', async () => {
+    const state: { text: Reading | Error } = { text: 'one' }
+    const h = await setup([topicPlugin('book', { key: 'page' }, state)])
+    await h.run('Go')
+    state.text = unavailable
+    await h.run('Go')
+    expect(h.reports).toEqual([])
+    state.text = new Error('disk is away')
+    await h.run('Go')
+    expect(told(h)).toEqual(['book/page: one'])
+    expect(h.reports[0]).toMatchObject({ plugin: 'book', problem: expect.stringContaining('disk is away') as string })
+    await h.dispose()
+  })
+
+  it('costs nothing on a resume in which nothing changed, and is told again after compaction hid it', async () => {
+    const state: { text: Reading } = { text: 'one' }
+    const h = await setup([topicPlugin('book', { key: 'page' }, state)])
+    await h.run('Go')
+    await h.resume()
+    await h.run('Go')
+    expect(told(h)).toHaveLength(1)
+    const [first, last] = [h.agent.session.entries()[0]!.id, h.agent.session.entries().at(-1)!.id]
+    h.agent.replace(first, last, ['Summary.'], { reason: 'test' })
+    await h.run('Go')
+    expect(h.agent.session.entries().map(({ owner }) => owner)).toEqual(['app', 'book/page', 'user', 'model'])
+    expect((await h.verify()).difference).toBeUndefined()
+    await h.dispose()
+  })
+
+  it('stands in the order (order, plugin, key), whatever the load order', async () => {
+    const plugins = [topicPlugin('b', { key: 'x' }, { text: 'bx' }), topicPlugin('a', { key: 'y' }, { text: 'ay' }), topicPlugin('c', { key: 'z', order: -1 }, { text: 'cz' })]
+    for (const order of [plugins, [...plugins].reverse()]) {
+      const h = await setup(order)
+      await h.run('Go')
+      expect(told(h).map((line) => line.split(':')[0])).toEqual(['c/z', 'a/y', 'b/x'])
+      await h.dispose()
+    }
+  })
+
+  it('goes with its plugin; what it told stays', async () => {
+    const state = { text: 'one', reads: 0 }
+    const h = await setup([])
+    const fiber = await h.ctx.plugin(topicPlugin('book', { key: 'page' }, state))
+    await h.run('Go')
+    await fiber.dispose()
+    const reads = state.reads
+    await h.run('Go')
+    expect(state.reads).toBe(reads)
+    expect(told(h)).toHaveLength(1)
+    await h.dispose()
+  })
+
+  it('may not have the key of another topic of its plugin', async () => {
+    const h = await setup([topicPlugin('book', { key: 'page' }, { text: 'one' })])
+    await expect(h.ctx.plugin(topicPlugin('book', { key: 'page' }, { text: 'two' }))).rejects.toThrow(/plugin book has a topic "page" already/)
+    await h.dispose()
+  })
+})
+
+describe('a topic in the prefix', () => {
+  it('opens in the prefix, is announced in history when it changes, and is recomposed by a resume', async () => {
+    const state: { text: Reading } = { text: 'one' }
+    const h = await setup([topicPlugin('book', { key: 'page', baseline: 'prefix', changed: (text) => `now ${text}` }, state)])
+    await h.run('Go')
+    expect(h.requests[0]!.owners).toEqual(['book/page', 'user'])
+    expect(told(h)).toEqual([])
+    state.text = 'two'
+    await h.run('Go')
+    expect(told(h)).toEqual(['book/page: now two'])
+    expect(textOf(h.requests[1]!.messages[0]!)).toBe('one')
+    await h.resume()
+    await h.run('Go')
+    expect(textOf(h.requests[2]!.messages[0]!)).toBe('two')
+    expect(told(h)).toEqual(['book/page: now two'])
+    await h.dispose()
+  })
+})
