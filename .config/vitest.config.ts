@@ -1,11 +1,15 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { mutation } from '../test/laws/mutation.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+// `npm run mutants` runs a law's test on a source that it breaks as it is loaded; no file is touched.
+const mutant = process.env.HEADRACE_MUTANT
 
 // Tests run on the sources, so that a mutation of a source line needs no build; children that a test starts run the built lib/.
 export default defineConfig({
   root,
+  plugins: mutant ? [mutation(Number(mutant))] : [],
   resolve: {
     alias: [
       { find: /^@headrace\/plugin-([^/]+)$/, replacement: `${root}plugins/$1/src/index.ts` },

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest'
+import { type EventDraft, type SessionEvent, rebuild } from '@headrace/session'
+import { app, bytesOf, calls, eventsOf, expectRebuilds, plugin, textsOf, tool } from './help.ts'
+
+describe('L2 A request is a pure function', () => {
+  it('of the events before its boundary and the folded header: what came later changes nothing', async () => {
+    const { run, agent, requests, events } = await app({ script: [calls('look'), 'Done.'], plugins: [plugin('tools', (ctx) => tool(ctx, 'look'))] })
+    await run('One.')
+    await run('Two.')
+    agent.inject('Later.')
+    const log = await events()
+    for (const request of requests) {
+      const { dispatch } = request
+      expect(bytesOf(rebuild(log.slice(0, dispatch! + 1), dispatch!))).toBe(bytesOf(request))
+      expect(bytesOf(rebuild(log, dispatch!))).toBe(bytesOf(request))
+    }
+  })
+
+  it('what stands between its boundary and its dispatch, beside header events, is no part of it', async () => {
+    const { run, requests, events } = await app({
+      plugins: [plugin('late', (ctx) => {
+        ctx.on('agent/request', async (agent, _turn, _step, _config, next) => {
+          agent.inject('from inside the open step')
+          return next()
+        })
+      })],
+    })
+    await run('Hi.')
+    const [request] = requests
+    expect(textsOf(request!)).toEqual(['Hi.'])
+    const log = await events()
+    const [injected] = eventsOf(log, 'context/message')
+    expect(injected!.seq).toBeLessThan(request!.dispatch!)
+    // The same events without it give the same request.
+    const without = renumber(log.slice(0, request!.dispatch! + 1).filter(({ type }) => type !== 'context/message'))
+    expect(bytesOf({ ...rebuild(without, without.length - 1), dispatch: request!.dispatch! })).toBe(bytesOf(request!))
+  })
+
+  it('is built from the fold: the header event is appended first, in the same append', async () => {
+    const told: string[][] = []
+    const { run, agent, requests } = await app({ script: (request) => {
+      const header = agent.session.requestHeader()!
+      expect(request.config).toBe(header.config)
+      expect(request.tools).toBe(header.tools)
+      expect(request.messages[0]).toBe(header.before![0])
+      return 'ok'
+    }, plugins: [plugin('framing', (ctx) => {
+      tool(ctx, 'look')
+      ctx.agents.before('frame', () => 'the same words, said anew each time')
+    })] })
+    const frame: string[] = []
+    agent.session.on('event', ({ type }) => {
+      if (frame.length === 0) queueMicrotask(() => told.push(frame.splice(0)))
+      frame.push(type)
+    })
+    await run('One.')
+    await run('Two.')
+    expect(told.filter((types) => types.includes('request/dispatch'))).toEqual([['request/header', 'request/dispatch'], ['request/dispatch']])
+    // The second time the plugin returned an equal message; sent was the one in the log.
+    expect(requests[1]!.messages[0]).toBe(requests[0]!.messages[0])
+  })
+
+  it('never from the values that the plugins returned: what they keep and change is theirs alone', async () => {
+    const message = { role: 'system' as const, content: [{ type: 'text' as const, text: 'as returned' }] }
+    const kept = {
+      prefix: [structuredClone(message)],
+      framing: { before: [structuredClone(message)], after: [structuredClone(message)] },
+      config: { provider: 'scripted', model: 'model', stop: ['END'], providerOptions: { deep: { list: [1] } } },
+      parameters: { type: 'object', properties: { path: { type: 'string' } } },
+      injected: structuredClone(message),
+    }
+    const spoil = (): void => {
+      kept.prefix[0]!.content[0]!.text = 'changed'
+      kept.framing.before[0]!.content[0]!.text = 'changed'
+      kept.framing.after.push(structuredClone(message))
+      kept.config.stop.push('changed')
+      kept.config.providerOptions.deep.list.push(2)
+      kept.parameters.properties.path.type = 'changed'
+      kept.injected.content[0]!.text = 'changed'
+    }
+    const made = await app({
+      script: () => {
+        spoil()
+        return 'ok'
+      },
+      plugins: [plugin('keeper', (ctx) => {
+        ctx.tools.define({ name: 'look', description: 'Looks.', parameters: kept.parameters, execute: () => 'x' })
+        ctx.on('agent/pre-step', async (agent, _turn, _step, next) => {
+          agent.inject(kept.injected)
+          return next()
+        })
+        ctx.on('agent/session-prefix', async (_agent, _turn, _prefix, next) => [...kept.prefix, ...await next()])
+        ctx.on('agent/request', async (_agent, _turn, _step, _config, next) => ({ ...await next(), ...kept.config }))
+        ctx.on('agent/request-messages', async (_agent, _turn, _step, _messages, next) => {
+          await next()
+          return kept.framing
+        })
+        ctx.on('llm/stream', (_agent, _turn, _request, next) => {
+          spoil()
+          return next()
+        })
+      })],
+    })
+    await made.run('One.')
+    expect(textsOf(made.requests[0]!)).toEqual(['as returned', 'as returned', 'One.', 'as returned', 'as returned'])
+    expect(JSON.stringify(made.requests[0])).not.toContain('changed')
+    expect(made.requests[0]!.config.providerOptions).toEqual({ deep: { list: [1] } })
+    await expectRebuilds(made)
+  })
+})
+
+/** The same events under new numbers; for logs whose references all point to what stands before the gap. */
+function renumber(events: readonly SessionEvent[]): readonly SessionEvent[] {
+  return events.map((event, seq) => ({ ...event, seq }) as SessionEvent & EventDraft)
+}
