@@ -1,1 +1,6 @@
-export {}
+export { Config, apply, inject, name } from './plugin.ts'
+export type { EnvConfig, ToolName } from './config.ts'
+export { WorkspaceError } from './error.ts'
+export type { WorkspaceErrorCode } from './error.ts'
+export type { WorkspaceTool } from './tools/tool.ts'
+export { createTools } from './workspace-tools.ts'

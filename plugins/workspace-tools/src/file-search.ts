@@ -1,0 +1,111 @@
+import { StringDecoder } from 'node:string_decoder'
+import { chunksOf } from './file.ts'
+import type { OpenFile } from './file.ts'
+import type { LinePattern } from './line-pattern.ts'
+import { LineSplitter } from './lines.ts'
+import type { Line } from './lines.ts'
+import type { ResultList } from './result-list.ts'
+import { cutAfter, shownLine, sniff } from './text.ts'
+
+export interface SearchOptions {
+  readonly pattern: LinePattern
+  /** Lines to show before and after each match. */
+  readonly context: number
+  readonly filesOnly: boolean
+  /** Characters shown of one line. */
+  readonly maxLine: number
+  /** Characters searched of one line. */
+  readonly maxSearch: number
+  readonly signal: AbortSignal
+}
+
+/** What became of one file: whether it is binary, and how many lines were too long to be searched to their ends. */
+export interface FileSearched {
+  readonly isBinary: boolean
+  readonly longLines: number
+}
+
+/** Searches one file, of any size, line by line, and adds what it finds until the list is full. */
+export async function searchFile(file: OpenFile, results: ResultList, options: SearchOptions): Promise<FileSearched> {
+  const search = new FileSearch(file.place.shown, results, options)
+  const splitter = new LineSplitter(options.maxSearch)
+  const decoder = new StringDecoder('utf8')
+  let isFirst = true
+  for await (const chunk of chunksOf(file.handle)) {
+    if (isFirst && sniff(chunk.subarray(0, 8_192)) !== undefined) return { isBinary: true, longLines: 0 }
+    const text = decoder.write(chunk)
+    const lines = splitter.push(isFirst ? text.replace(/^\ufeff/, '') : text)
+    isFirst = false
+    if (options.signal.aborted || !lines.every((line) => search.take(line))) return search.result
+  }
+  const rest = [...splitter.push(decoder.end()), ...splitter.end()]
+  rest.every((line) => search.take(line))
+  return search.result
+}
+
+/** One file's lines on their way by: those before a match are kept until it is known whether one comes. */
+class FileSearch {
+  private readonly shown: string
+  private readonly results: ResultList
+  private readonly options: SearchOptions
+  private readonly before: string[] = []
+  private number = 0
+  private lastShown = 0
+  private after = 0
+  private longLines = 0
+
+  constructor(shown: string, results: ResultList, options: SearchOptions) {
+    this.shown = shown
+    this.results = results
+    this.options = options
+  }
+
+  get result(): FileSearched {
+    return { isBinary: false, longLines: this.longLines }
+  }
+
+  /** False where nothing more is wanted of this file. */
+  take(line: Line): boolean {
+    this.number++
+    if (line.length > this.options.maxSearch) this.longLines++
+    if (this.options.pattern.test(line.text)) return this.match(line)
+    if (this.after > 0) {
+      this.after--
+      this.lastShown = this.number
+      return this.results.addLine(this.contextLine(line, this.number))
+    }
+    if (this.options.context > 0) {
+      this.before.push(this.contextLine(line, this.number))
+      if (this.before.length > this.options.context) this.before.shift()
+    }
+    return true
+  }
+
+  private match(line: Line): boolean {
+    if (this.options.filesOnly) {
+      this.results.add(this.shown)
+      return false
+    }
+    const first = this.number - this.before.length
+    const isApart = this.options.context > 0 && this.results.count > 0 && (this.lastShown === 0 || first > this.lastShown + 1)
+    const context = [...(isApart ? ['--'] : []), ...this.before]
+    this.before.length = 0
+    this.after = this.options.context
+    this.lastShown = this.number
+    return this.results.add(`${this.shown}:${this.number}:${this.around(line)}`, context)
+  }
+
+  private contextLine(line: Line, number: number): string {
+    return `${this.shown}-${number}-${shownLine(line.text, line.length, this.options.maxLine)}`
+  }
+
+  /** A long line is shown from a little before its match. */
+  private around(line: Line): string {
+    const { maxLine, pattern } = this.options
+    if (line.length <= maxLine) return line.text
+    const start = Math.max(0, Math.min(pattern.indexIn(line.text) - Math.floor(maxLine / 4), line.text.length - maxLine))
+    const text = cutAfter(line.text.slice(start), maxLine).toWellFormed()
+    const behind = line.length - start - text.length
+    return `${start > 0 ? `[${start} characters …] ` : ''}${text}${behind > 0 ? ` [… ${behind} more characters in this line]` : ''}`
+  }
+}

@@ -1,0 +1,75 @@
+import { constants } from 'node:fs'
+import type { Stats } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import { WorkspaceError, fileError } from './error.ts'
+import type { Place, Workspace } from './workspace.ts'
+
+/** A regular file, open for reading, known to be inside the workspace. */
+export interface OpenFile {
+  readonly handle: FileHandle
+  readonly place: Place
+  readonly stats: Stats
+}
+
+/** Windows has neither flag. `O_NONBLOCK`: a FIFO that was put there meanwhile must not hang us. */
+const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+
+/**
+ * Opens a file for `use`, and closes it after.
+ *
+ * @throws WorkspaceError if it is outside, is not there, or is anything but a regular file
+ */
+export async function withFile<T>(workspace: Workspace, place: Place, use: (file: OpenFile) => Promise<T>): Promise<T> {
+  let handle: FileHandle | undefined
+  try {
+    // Looked at before it is opened, since opening a device can do something; and after, since it may be another one by then.
+    mustBeFile(await stat(place.real), place.shown)
+    handle = await open(place.real, READ)
+    const stats = await handle.stat()
+    mustBeFile(stats, place.shown)
+    await workspace.confirm(handle, place)
+    return await use({ handle, place, stats })
+  } catch (error) {
+    throw fileError(error, 'read', place.shown)
+  } finally {
+    await handle?.close()
+  }
+}
+
+/** @throws WorkspaceError for a folder, device, FIFO or socket */
+export function mustBeFile(stats: Stats, shown: string): void {
+  if (stats.isFile()) return
+  if (stats.isDirectory()) throw new WorkspaceError('NOT_A_FILE', `${shown} is a folder; list shows what is in it.`)
+  throw new WorkspaceError('NOT_A_FILE', `${shown} is not a regular file but ${kindOf(stats)}.`)
+}
+
+function kindOf(stats: Stats): string {
+  if (stats.isFIFO()) return 'a named pipe'
+  if (stats.isSocket()) return 'a socket'
+  return stats.isSymbolicLink() ? 'a symbolic link' : 'a device'
+}
+
+/** All bytes of a file that may be at most `max` long, also where it grows while it is read. */
+export async function readBytes(file: OpenFile, max: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of chunksOf(file.handle)) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > max) throw new WorkspaceError('TOO_LARGE', `${file.place.shown} is larger than the ${max} bytes this tool takes; use bash for it.`)
+  }
+  return Buffer.concat(chunks, length)
+}
+
+const CHUNK = 65_536
+
+/** The bytes of a file from its beginning, each chunk its own memory. */
+export async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
+  for (let position = 0; ;) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK, position)
+    if (bytesRead === 0) return
+    position += bytesRead
+    yield buffer.subarray(0, bytesRead)
+  }
+}

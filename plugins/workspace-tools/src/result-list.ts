@@ -1,0 +1,56 @@
+import { cleanText } from './text.ts'
+
+/** Lines of a result, bounded in number and in characters. */
+export class ResultList {
+  private readonly maxCount: number
+  private readonly maxLength: number
+  private readonly lines: string[] = []
+  private length = 0
+  count = 0
+  /** True once something was refused. */
+  isFull = false
+
+  constructor(maxCount: number, maxLength: number) {
+    this.maxCount = maxCount
+    this.maxLength = maxLength
+  }
+
+  /** Adds a result, one of `maxCount`, with lines in front of it that are not counted; false where there is no room for it. */
+  add(line: string, before: readonly string[] = []): boolean {
+    if (this.count >= this.maxCount || !this.fits([...before, line])) return this.refuse()
+    this.put([...before, line])
+    this.count++
+    return true
+  }
+
+  /** Adds a line that is not counted, such as context; false where there is no room for it. */
+  addLine(line: string): boolean {
+    if (!this.fits([line])) return this.refuse()
+    this.put([line])
+    return true
+  }
+
+  /** @param rest what to say where the list was full */
+  toString(rest: string, notes: readonly string[] = []): string {
+    return cleanText([...this.lines, ...(this.isFull ? [`[${rest}.]`] : []), ...notes.map((note) => `[${note}.]`)].join('\n'))
+  }
+
+  /** The first one always fits: a result of nothing but a note would lead nowhere. */
+  private fits(lines: readonly string[]): boolean {
+    return this.lines.length === 0 || this.length + lengthOf(lines) <= this.maxLength
+  }
+
+  private put(lines: readonly string[]): void {
+    this.lines.push(...lines)
+    this.length += lengthOf(lines)
+  }
+
+  private refuse(): false {
+    this.isFull = true
+    return false
+  }
+}
+
+function lengthOf(lines: readonly string[]): number {
+  return lines.reduce((length, line) => length + line.length + 1, 0)
+}

@@ -1,0 +1,58 @@
+import type { Config } from '../config.ts'
+import { WorkspaceError } from '../error.ts'
+import { withFileLock } from '../file-lock.ts'
+import { readBytes, withFile } from '../file.ts'
+import type { OpenFile } from '../file.ts'
+import { replaceFile } from '../replace-file.ts'
+import { replaceText } from '../replacement.ts'
+import { shownName, sniff } from '../text.ts'
+import { PATH, parametersOf, workspaceOf } from './tool.ts'
+import type { WorkspaceTool } from './tool.ts'
+
+export interface EditInput {
+  readonly path: string
+  readonly old: string
+  readonly new: string
+  readonly all?: boolean
+}
+
+const DESCRIPTION = 'Replaces a piece of text in a file. The old text must be exactly as in the file, white space included and without the '
+  + 'line numbers that read shows, and must be there exactly once, unless all is set. Line breaks and encoding of the file are kept.'
+
+export function createEdit(config: Config): WorkspaceTool<EditInput> {
+  return {
+    name: 'edit',
+    description: DESCRIPTION,
+    parameters: parametersOf({
+      path: PATH,
+      old: { type: 'string', minLength: 1, description: 'The text to replace.' },
+      new: { type: 'string', description: 'What to put in its place.' },
+      all: { type: 'boolean', description: 'Replace it everywhere in the file.' },
+    }, ['path', 'old', 'new']),
+    sequential: true,
+    ask: ({ path }) => `Edit ${shownName(path)}?`,
+    async execute(input, run) {
+      const workspace = await workspaceOf(run, config)
+      const place = await workspace.findExisting(input.path)
+      return withFileLock(place.real, async () => {
+        const { text, stats } = await withFile(workspace, place, async (file) => ({ text: await readWhole(file, config.maxFile), stats: file.stats }))
+        const done = replaceText(text, input, place.shown)
+        await replaceFile(workspace, place, Buffer.from(done.text.toWellFormed(), 'utf8'), { signal: run.signal, expected: stats })
+        const lines = `${done.count === 1 ? 'line' : 'lines'} ${done.lines.join(', ')}${done.count > done.lines.length ? ', …' : ''}`
+        return `Edited ${place.shown}: replaced ${done.count === 1 ? 'the text' : `${done.count} places`} at ${lines}.`
+      })
+    },
+  }
+}
+
+async function readWhole(file: OpenFile, max: number): Promise<string> {
+  const bytes = await readBytes(file, max)
+  const kind = sniff(bytes.subarray(0, 8_192))
+  if (kind === undefined) {
+    try {
+      // `ignoreBOM` keeps the mark as a character, so that it is written back.
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    } catch { /* said below */ }
+  }
+  throw new WorkspaceError('NOT_TEXT', `${file.place.shown} is not UTF-8 text; an edit would damage it. Use bash.`)
+}

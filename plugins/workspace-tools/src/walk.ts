@@ -1,0 +1,112 @@
+import type { Dirent } from 'node:fs'
+import { lstat, readFile, readdir } from 'node:fs/promises'
+import { dirname, join, relative, sep } from 'node:path'
+import { IgnoreFile } from './ignore-file.ts'
+import { isInside } from './workspace.ts'
+
+/** A file (or a link, which is not followed) that a walk came by. */
+export interface Found {
+  readonly path: string
+  /** The names from the folder where the walk began. */
+  readonly names: readonly string[]
+  readonly isLink: boolean
+}
+
+export interface WalkOptions {
+  /** Names of folders that are not entered; the one where the walk begins always is. */
+  readonly skip: readonly string[]
+  readonly gitignore: boolean
+  /** The folder whose `.gitignore` is the outermost to be read. */
+  readonly top: string
+  readonly signal: AbortSignal
+  /** Whether a folder may hold anything that is wanted. */
+  readonly enter?: (names: readonly string[]) => boolean
+}
+
+interface Ignore {
+  readonly folder: string
+  readonly file: IgnoreFile
+}
+
+interface Pending {
+  readonly path: string
+  readonly names: readonly string[]
+  readonly kind: 'folder' | 'file' | 'link'
+  readonly ignores: readonly Ignore[]
+}
+
+/** Rules are text of the workspace; one file of them is read up to here (characters). */
+const MAX_IGNORE = 100_000
+
+/**
+ * The files below a folder, in the order of their paths (code units), whatever order the system lists them in. Links are
+ * not followed: their targets are found where they are. Folders that cannot be read are passed over. It ends early,
+ * without an error, when the signal is aborted.
+ */
+export async function* walk(folder: string, options: WalkOptions): AsyncGenerator<Found> {
+  const outer = options.gitignore ? await outerIgnores(folder, options.top) : []
+  const stack: Pending[] = [{ path: folder, names: [], kind: 'folder', ignores: outer }]
+  for (let at = stack.pop(); at !== undefined && !options.signal.aborted; at = stack.pop()) {
+    // One by one: a spread of a very large folder would overflow the call stack.
+    if (at.kind === 'folder') for (const item of (await contentOf(at, options)).reverse()) stack.push(item)
+    else yield { path: at.path, names: at.names, isLink: at.kind === 'link' }
+  }
+}
+
+async function contentOf(folder: Pending, options: WalkOptions): Promise<Pending[]> {
+  const entries = await readdir(folder.path, { withFileTypes: true }).catch((): Dirent[] => [])
+  const own = options.gitignore && entries.some(({ name }) => name === '.gitignore') ? await readIgnore(folder.path) : undefined
+  const ignores = own === undefined ? folder.ignores : [...folder.ignores, own]
+  const content: Pending[] = []
+  for (const entry of entries) {
+    const kind = kindOf(entry)
+    if (kind === undefined) continue
+    const path = join(folder.path, entry.name)
+    const names = [...folder.names, entry.name]
+    if (kind === 'folder' && (options.skip.includes(entry.name) || options.enter?.(names) === false)) continue
+    if (isIgnored(path, kind === 'folder', ignores)) continue
+    content.push({ path, names, kind, ignores })
+  }
+  // A folder sorts as its content does: `a.txt` comes before `a/b`.
+  const keys = new Map(content.map((item) => [item, (item.names.at(-1) ?? '') + (item.kind === 'folder' ? '/' : '')]))
+  return content.sort((a, b) => ((keys.get(a) ?? '') < (keys.get(b) ?? '') ? -1 : 1))
+}
+
+/** Devices, pipes and sockets are not there for a walk. */
+function kindOf(entry: Dirent): Pending['kind'] | undefined {
+  if (entry.isDirectory()) return 'folder'
+  if (entry.isFile()) return 'file'
+  return entry.isSymbolicLink() ? 'link' : undefined
+}
+
+/** The innermost file that says anything of a path decides. */
+function isIgnored(path: string, isFolder: boolean, ignores: readonly Ignore[]): boolean {
+  for (let at = ignores.length - 1; at >= 0; at--) {
+    const { folder, file } = ignores[at] as Ignore
+    const verdict = file.judge(relative(folder, path).split(sep), isFolder)
+    if (verdict !== undefined) return verdict
+  }
+  return false
+}
+
+/** Rules above the beginning of the walk; none where they ignore the beginning itself: who names a folder wants to see it. */
+async function outerIgnores(start: string, top: string): Promise<Ignore[]> {
+  if (start === top || !isInside(top, start)) return []
+  const folders: string[] = []
+  for (let at = dirname(start); isInside(top, at); at = dirname(at)) {
+    folders.unshift(at)
+    if (at === top) break
+  }
+  const ignores = (await Promise.all(folders.map(readIgnore))).filter((ignore) => ignore !== undefined)
+  const steps = [...folders.slice(1), start]
+  return steps.some((step) => isIgnored(step, true, ignores.filter(({ folder }) => step !== folder && isInside(folder, step)))) ? [] : ignores
+}
+
+async function readIgnore(folder: string): Promise<Ignore | undefined> {
+  const path = join(folder, '.gitignore')
+  // Never through a link: it may lead outside; and never a pipe, which would hang.
+  const stats = await lstat(path).catch(() => undefined)
+  if (stats?.isFile() !== true) return undefined
+  const text = await readFile(path, 'utf8').catch(() => '')
+  return { folder, file: new IgnoreFile(text.slice(0, MAX_IGNORE)) }
+}
