@@ -53,29 +53,34 @@ export class Agent {
 
   /** Queues input as a turn of its own, with what is true for that turn. Durable when `handle.accepted` resolves. @throws AgentError where it is empty or the queue is full */
   prompt(input: ContentInput, { context }: { readonly context?: RunContext } = {}): TurnHandle {
-    return this.core.prompt(input, this.plugin, { context })
+    return this.woken(this.core.inbox.prompt(input, this.plugin, { context }))
   }
 
   /** From the app: input for the running turn, at its next boundary; a prompt when idle. From a plugin: a message, that wakes the agent. */
   steer(input: ContributionInput): TurnHandle | SessionEvent<'context/message'> {
-    if (this.plugin !== 'app') return this.core.steer(input, ownerOf(this.plugin, undefined, 'steer'))
+    if (this.plugin !== 'app') return this.woken(this.core.inbox.steer(input, ownerOf(this.plugin, undefined, 'steer')))
     const content: ContentInput = typeof input === 'string' || Array.isArray(input) ? (input as ContentInput) : (input as { content: ContentInput }).content
-    return this.core.prompt(content, this.plugin, { steer: this.core.running !== undefined })
+    return this.woken(this.core.inbox.prompt(content, this.plugin, { steer: this.core.running !== undefined }))
+  }
+
+  private woken<T>(accepted: T): T {
+    this.core.wake()
+    return accepted
   }
 
   /** Adds a message to the history; the model sees it at the next boundary. Does not wake. Blank text is dropped. */
   inject(message: ContributionInput, { key }: { readonly key?: string } = {}): SessionEvent<'context/message'> | undefined {
-    return this.core.inject(message, ownerOf(this.plugin, key, 'inject'))
+    return this.core.inbox.inject(message, ownerOf(this.plugin, key, 'inject'))
   }
 
   /** Puts messages in the place of a part of the history (`surface/replace`). Not while a step is open: do it in `agent/pre-step`. @throws LogError */
   replace(first: EntryId, last: EntryId, messages: readonly ContributionInput[], { reason, key }: { readonly reason: string; readonly key?: string }): SessionEvent<'surface/replace'> {
-    return this.core.replace(first, last, messages, ownerOf(this.plugin, key, 'replace'), reason)
+    return this.core.inbox.replace(first, last, messages, ownerOf(this.plugin, key, 'replace'), reason)
   }
 
   /** Changes the seed of the next request (L6). @throws ConfigError */
   configure(patch: Partial<CallConfig>): void {
-    this.core.configure(toConfigPatch(patch, 'configure'), ownerOf(this.plugin, undefined, 'configure'))
+    this.core.seed.patch(toConfigPatch(patch, 'configure'), ownerOf(this.plugin, undefined, 'configure'))
   }
 
   /** A side request: a summary, a title, a judgement, on the warm cache. It answers nothing that is owed. @throws AgentError, ModelError */
@@ -95,7 +100,7 @@ export class Agent {
 
   /** Takes back a prompt that waits. */
   withdraw(prompt: number, reason = `withdrawn by ${this.plugin}`): void {
-    this.core.withdraw(prompt, reason)
+    this.core.inbox.withdraw(prompt, reason)
   }
 
   /** Ends the running turn. Steers that wait are withdrawn; prompts are kept, unless `queue` says otherwise. */

@@ -1,18 +1,20 @@
 import type { Context } from 'cordis'
-import { type CallConfig, type Contribution, type ContributionInput, type Message, type Owner, type UserMessage, isBlank, messageOf, toConfig, toContent, toContribution } from '@headrace/message'
+import { type CallConfig, type Message, type Owner, messageOf } from '@headrace/message'
 import { ContextLog, type RunContext } from '@headrace/run-context'
 import type { ContextWeight, RequestBudget } from '@headrace/tokens'
-import { type EntryId, type ErrorRecord, type EventDraft, type OwnedConfig, type Session, type SessionEvent, type SessionStore, type Signed, type TurnReason } from '@headrace/session'
+import type { ErrorRecord, EventDraft, Session, SessionEvent, SessionStore, TurnReason } from '@headrace/session'
 import { Agent } from './agent.ts'
 import { AgentError, CancelledError, SeamError } from './error.ts'
 import { isRunContext } from './guards.ts'
-import { TurnHandle, resultOf, withdrawnResult } from './handle.ts'
+import { type TurnHandle, resultOf, withdrawnResult } from './handle.ts'
 import { Departures } from './hooks.ts'
+import { ConfigSeed } from './config-seed.ts'
+import { Inbox } from './inbox.ts'
 import type { AdapterRegistry } from './llm.ts'
 import { Loop } from './loop.ts'
 import { Reporter } from './report.ts'
-import { SCOPE_PLUGIN, kScope, ownerOf } from './scope.ts'
-import { Seams, withFields } from './seams.ts'
+import { SCOPE_PLUGIN, kScope } from './scope.ts'
+import { Seams } from './seams.ts'
 import type { Settings } from './settings.ts'
 import type { SystemRegistry } from './system.ts'
 import type { ToolRegistry } from './tools.ts'
@@ -76,6 +78,8 @@ export class AgentCore {
   readonly departures: Departures
   readonly reporter: Reporter
   readonly seams: Seams
+  readonly inbox: Inbox
+  readonly seed: ConfigSeed
   readonly cwd: string
   readonly contexts = new ContextLog()
   readonly budget: RequestBudget | undefined
@@ -86,9 +90,7 @@ export class AgentCore {
   readonly resumed: boolean
   private readonly options: CoreOptions
   private readonly views = new Map<string, Agent>()
-  private readonly handles = new Map<number, TurnHandle>()
   private readonly following = new Set<TurnHandle>()
-  private readonly patches: { readonly fields: Partial<CallConfig>; readonly owner: Owner }[] = []
   private readonly loop: Loop
   private driving: Promise<void> | undefined
   private held: boolean
@@ -114,6 +116,8 @@ export class AgentCore {
     this.held = options.resumed
     this.reporter = new Reporter(ctx, () => this.view('app'), settings.strict)
     this.seams = new Seams({ ctx, agent: this.id, view: (plugin) => this.view(plugin), departures: this.departures, reporter: this.reporter, deadline: settings.seamTimeout, toolOutput: settings.limits.toolOutput })
+    this.inbox = new Inbox({ session, contexts: this.contexts, reporter: this.reporter, limit: settings.limits.queue, stop: (reason) => this.stop(reason) })
+    this.seed = new ConfigSeed(session, options.defaults, options.explicit)
     this.loop = new Loop(this)
     for (const event of session.eventsOf('run/context', 'prompt/queued')) this.contexts.apply(event)
     session.live.onError = (error) => this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session.live', problem: messageOf(error) })
@@ -132,62 +136,6 @@ export class AgentCore {
   get ctx(): Context {
     this.scoped ??= this.options.home.extend({ [kScope]: this.id }).plugin({ name: SCOPE_PLUGIN, inject: ['sessions', 'llm', 'tools', 'system', 'agents'], apply: () => undefined }).ctx
     return this.scoped
-  }
-
-  // What goes in between requests. Accepted means logged.
-
-  prompt(input: unknown, plugin: string, { steer = false, context }: { readonly steer?: boolean; readonly context?: RunContext | undefined } = {}): TurnHandle {
-    const message: UserMessage = { role: 'user', content: toContent(input, 'prompt', (at) => this.reporter.report({ kind: 'repaired', plugin, seam: 'prompt', problem: `${at} had a lone surrogate; it was replaced` })) }
-    if (isBlank(message)) throw new AgentError('PROMPT_EMPTY', 'the prompt is empty; say what the agent should do')
-    const { limits } = this.settings
-    if (this.session.ledger.queue.length >= limits.queue) throw new AgentError('QUEUE_FULL', `${limits.queue} prompts wait already; wait for one to end, or raise limits.queue`)
-    const owner = plugin === 'app' ? 'user' : ownerOf(plugin, undefined, 'prompt')
-    const { seq } = this.session.append({ type: 'prompt/queued', data: { input: message, owner, ...(steer && { steer: true as const }), ...(context && { context: this.contexts.encode(context, this.session.length) }) } })
-    const handle = new TurnHandle(seq, this.session.flush(), (reason) => this.stop(seq, reason))
-    this.handles.set(seq, handle)
-    this.wake()
-    return handle
-  }
-
-  steer(message: ContributionInput, owner: Owner): SessionEvent<'context/message'> {
-    const event = this.session.append({ type: 'context/message', data: { message: this.contribution(message, owner), owner, steer: true } })
-    this.wake()
-    return event
-  }
-
-  inject(message: ContributionInput, owner: Owner): SessionEvent<'context/message'> | undefined {
-    const contribution = this.contribution(message, owner)
-    if (isBlank(contribution)) return undefined
-    return this.session.append({ type: 'context/message', data: { message: contribution, owner } })
-  }
-
-  replace(first: EntryId, last: EntryId, messages: readonly ContributionInput[], owner: Owner, reason: string): SessionEvent<'surface/replace'> {
-    const signed: Signed[] = messages.map((message) => ({ message: this.contribution(message, owner), owner }))
-    return this.session.append({ type: 'surface/replace', data: { first, last, messages: signed, owner, reason } })
-  }
-
-  private contribution(message: ContributionInput, owner: Owner): Contribution {
-    return toContribution(message, owner, (at) => this.reporter.report({ kind: 'repaired', plugin: owner, seam: 'context', problem: `${at} had a lone surrogate; it was replaced` }))
-  }
-
-  configure(fields: Partial<CallConfig>, owner: Owner): void {
-    this.patches.push({ fields, owner })
-  }
-
-  /** The seed of the next request (L6). @throws ConfigError where nobody has said which model */
-  seed(): OwnedConfig {
-    const { baseline } = this.session.headers
-    const { defaults, explicit } = this.options
-    let seed: OwnedConfig = baseline ?? { config: {} as CallConfig, owners: {} }
-    if (!this.anchored) seed = withFields(withFields(seed, omit(defaults, seed.config), 'app'), explicit, 'app')
-    for (const { fields, owner } of this.patches) seed = withFields(seed, fields, owner)
-    return { config: toConfig(seed.config), owners: seed.owners }
-  }
-
-  /** The seed is in the log now. */
-  settleSeed(): void {
-    this.anchored = true
-    this.patches.length = 0
   }
 
   get blobs(): { blob(digest: string): Promise<Uint8Array | undefined> } {
@@ -230,9 +178,9 @@ export class AgentCore {
   private fail(error: unknown): void {
     this.held = true
     this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session', problem: messageOf(error) })
-    for (const handle of [...this.handles.values(), ...this.following]) handle.settle({ ...withdrawnResult(messageOf(error)), reason: 'error' })
-    this.handles.clear()
+    for (const handle of this.following) handle.settle({ ...withdrawnResult(messageOf(error)), reason: 'error' })
     this.following.clear()
+    this.inbox.close('error', messageOf(error))
     this.running = undefined
   }
 
@@ -242,31 +190,22 @@ export class AgentCore {
   }
 
   cancel(reason: string, queue: 'keep' | 'withdraw'): void {
-    for (const { seq, steer } of this.session.ledger.queue) {
-      if (steer || queue === 'withdraw') this.withdraw(seq, reason)
-    }
+    this.inbox.withdrawAll(reason, queue)
+    this.stop(reason)
+  }
+
+  private stop(reason: string): void {
     this.running?.controller.abort(new CancelledError(reason))
-  }
-
-  withdraw(prompt: number, reason: string): void {
-    this.session.append({ type: 'prompt/withdrawn', data: { prompt, reason } })
-    this.handles.get(prompt)?.settle(withdrawnResult(reason))
-    this.handles.delete(prompt)
-  }
-
-  private stop(prompt: number, reason: string): void {
-    if (this.session.ledger.queue.some((queued) => queued.seq === prompt)) this.withdraw(prompt, reason)
-    else this.running?.controller.abort(new CancelledError(reason))
   }
 
   async dispose(): Promise<void> {
     if (this.disposed) return this.idle()
     this.disposed = true
-    this.running?.controller.abort(new CancelledError('the agent was disposed'))
+    this.stop('the agent was disposed')
     await this.idle()
     this.tools.forget(this.id)
     this.system.forget(this.id)
-    for (const handle of this.handles.values()) handle.settle(withdrawnResult('the agent was disposed; the prompt waits in the log'))
+    this.inbox.close('withdrawn', 'the agent was disposed; the prompt waits in the log')
     await this.scoped?.fiber.dispose()
     await this.session.close()
     this.onDispose()
@@ -274,12 +213,9 @@ export class AgentCore {
 
   // For the loop.
 
-  /** Follows a prompt's handle into the turn; gives the turn's own where no prompt woke it. */
-  follow(prompt: number | undefined): TurnHandle {
-    const known = prompt === undefined ? undefined : this.handles.get(prompt)
-    const handle = known ?? new TurnHandle(prompt, Promise.resolve(), (reason) => this.running?.controller.abort(new CancelledError(reason)))
-    this.following.add(handle)
-    return handle
+  /** Takes a prompt's handle into the turn; gives the turn its own where no prompt woke it. */
+  follow(prompt: number | undefined): void {
+    this.following.add(this.inbox.take(prompt))
   }
 
   get handle(): TurnHandle | undefined {
@@ -315,10 +251,7 @@ export class AgentCore {
     const { data } = session.append({ type: 'turn/end', data: { turn: turn.number, reason, settled: session.length - 1, ...(finish && { finish }), ...(error && { error }) } })
     this.running = undefined
     const result = resultOf(session, turn.seq, data)
-    for (const handle of this.following) {
-      handle.settle(result)
-      if (handle.prompt !== undefined) this.handles.delete(handle.prompt)
-    }
+    for (const handle of this.following) handle.settle(result)
     this.following.clear()
   }
 
@@ -348,10 +281,6 @@ export class AgentCore {
     for (const handle of this.following) handle.push(event)
     this.seams.sessionEvent(event)
   }
-}
-
-function omit(fields: Partial<CallConfig>, present: Partial<CallConfig>): Partial<CallConfig> {
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => !Object.hasOwn(present, name)))
 }
 
 /** Why the turn's last answer ended; `empty` where it stopped with nothing to read and nothing to call. */

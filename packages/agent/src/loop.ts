@@ -3,13 +3,13 @@ import { type EpochHeader, type ErrorRecord, type EventDraft, type OwnedConfig, 
 import { ModelError } from './adapter.ts'
 import { AnswerDraft } from './answer.ts'
 import { CallBatch } from './calls.ts'
+import { withFields } from './config-seed.ts'
 import { type Boundary, type Framing, compose, frame, prefixOf } from './compose.ts'
 import { wireOrder } from './contribution.ts'
 import type { AgentCore, Prefix, RunningTurn } from './core.ts'
 import { CancelledError, LimitError, SeamError, toRecord } from './error.ts'
 import { settleLoading } from './loading.ts'
 import { cancelled } from './seam.ts'
-import { withFields } from './seams.ts'
 import { pull } from './stream.ts'
 import type { Step, Turn } from './turn.ts'
 
@@ -102,7 +102,7 @@ export class Loop {
       if (!queued.steer) continue
       core.follow(queued.seq)
       const blocked = await this.submit(turn, queued)
-      if (blocked !== undefined) core.withdraw(queued.seq, `blocked: ${blocked}`)
+      if (blocked !== undefined) core.inbox.withdraw(queued.seq, `blocked: ${blocked}`)
     }
   }
 
@@ -147,7 +147,7 @@ export class Loop {
   private async attempts(running: RunningTurn, number: number, at: Boundary): Promise<number | 'restep'> {
     const { core, core: { seams } } = this
     const { turn } = running
-    const seed = core.seed()
+    const seed = core.seed.next()
     let framing: Framing | undefined
     let substitute: Partial<OwnedConfig['config']> | undefined
     for (let attempt = 1; ; attempt++) {
@@ -193,7 +193,8 @@ export class Loop {
       }),
     ])
     const dispatch = events.at(-1) as SessionEvent<'request/dispatch'>
-    core.settleSeed()
+    core.anchored = true
+    core.seed.settle()
     session.checkDispatch(dispatch)
     await session.flush()
     const data = assembleRequest({ session: session.id, dispatch: dispatch.seq, header: session.headers.header!, history: at.history })

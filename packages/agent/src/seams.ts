@@ -1,5 +1,5 @@
 import type { Context } from 'cordis'
-import { type CallConfig, type Chunk, type Failure, type Request, type UserMessage, toContent } from '@headrace/message'
+import { type Chunk, type Failure, type Request, type UserMessage, toContent } from '@headrace/message'
 import type { OwnedConfig } from '@headrace/session'
 import type { Agent } from './agent.ts'
 import { configRule } from './config-rule.ts'
@@ -185,11 +185,4 @@ export class Seams {
       args: (plugin) => [this.view(plugin), turn, ...payload],
     }
   }
-}
-
-/** A config in which the given fields are another's. */
-export function withFields(base: OwnedConfig, fields: Partial<CallConfig>, owner: string): OwnedConfig {
-  const names = Object.keys(fields)
-  if (names.length === 0) return base
-  return { config: { ...base.config, ...fields }, owners: { ...base.owners, ...Object.fromEntries(names.map((name) => [name, owner])) } }
 }

@@ -1,0 +1,54 @@
+import { type CallConfig, type Owner, toConfig } from '@headrace/message'
+import type { OwnedConfig, Session } from '@headrace/session'
+
+/** A config in which the given fields are another's. */
+export function withFields(base: OwnedConfig, fields: Partial<CallConfig>, owner: Owner): OwnedConfig {
+  const names = Object.keys(fields)
+  if (names.length === 0) return base
+  return { config: { ...base.config, ...fields }, owners: { ...base.owners, ...Object.fromEntries(names.map((name) => [name, owner])) } }
+}
+
+/**
+ * Where `agent/request` starts from (L6): on an instance's first request, what was given explicitly beats the logged baseline field by
+ * field, and defaults fill what nobody said; afterwards it is the log's folded config, substitutes left out. A patch lasts until a
+ * request has taken it into the log.
+ */
+export class ConfigSeed {
+  private readonly session: Session
+  private readonly defaults: Partial<CallConfig>
+  private readonly explicit: Partial<CallConfig>
+  private readonly patches: { readonly fields: Partial<CallConfig>; readonly owner: Owner }[] = []
+  private taken = 0
+  private first = true
+
+  constructor(session: Session, defaults: Partial<CallConfig>, explicit: Partial<CallConfig>) {
+    this.session = session
+    this.defaults = defaults
+    this.explicit = explicit
+  }
+
+  patch(fields: Partial<CallConfig>, owner: Owner): void {
+    this.patches.push({ fields, owner })
+  }
+
+  /** @throws ConfigError where nobody has said which model */
+  next(): OwnedConfig {
+    let seed: OwnedConfig = this.session.headers.baseline ?? { config: {} as CallConfig, owners: {} }
+    if (this.first) seed = this.begin(seed)
+    for (const { fields, owner } of this.patches) seed = withFields(seed, fields, owner)
+    this.taken = this.patches.length
+    return { config: toConfig(seed.config), owners: seed.owners }
+  }
+
+  private begin(logged: OwnedConfig): OwnedConfig {
+    const missing = Object.fromEntries(Object.entries(this.defaults).filter(([name]) => !Object.hasOwn(logged.config, name)))
+    return withFields(withFields(logged, missing, 'app'), this.explicit, 'app')
+  }
+
+  /** The seed that was given last is in the log now; a patch that came since waits for the next request. */
+  settle(): void {
+    this.first = false
+    this.patches.splice(0, this.taken)
+    this.taken = 0
+  }
+}
