@@ -76,9 +76,10 @@ export function partsAt(fold: Fold, session: string, seq: number, dispatch: Disp
 export function rebuild(events: Iterable<SessionEvent>, dispatch: number): RequestData {
   const fold = new Fold()
   let session = ''
-  for (const event of events) {
+  for (const value of events) {
+    const event = checkEvent(value)
     if (event.type === 'session/open') session = event.data.id
-    fold.apply(checkEvent(event))
+    fold.apply(event)
     if (event.seq !== dispatch) continue
     if (event.type !== 'request/dispatch') throw new LogError(`it is a ${event.type}, not a request/dispatch`, dispatch)
     return Object.freeze(assembleRequest(partsAt(fold, session, event.seq, event.data)))

@@ -65,6 +65,11 @@ export class Surface {
     return { entries: this.entries, length: this.entries.length }
   }
 
+  /** How many messages the history has. */
+  get length(): number {
+    return this.entries.length
+  }
+
   get boundary(): number | undefined {
     return this.step?.boundary
   }

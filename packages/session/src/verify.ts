@@ -1,5 +1,4 @@
-import type { Digest } from '@headrace/message'
-import { HeadraceError } from '@headrace/message'
+import { type Digest, EMPTY_CHAIN, HeadraceError } from '@headrace/message'
 import { checkEvent } from './check.ts'
 import { LogError } from './error.ts'
 import type { SessionEvent } from './event.ts'
@@ -18,7 +17,7 @@ export interface Verification {
   readonly requests: number
   /** Messages of the history. */
   readonly messages: number
-  /** The last chain. Kept elsewhere, it also proves that nobody recomputed the log. */
+  /** The last chain; with a difference, the last that was equal. Kept elsewhere, it also proves that nobody recomputed the log. */
   readonly chain: Digest
   /** The first difference; absent where every request rebuilds as it was recorded. */
   readonly difference?: Difference
@@ -30,24 +29,30 @@ export class Verifier {
   private session = ''
   private requests = 0
   private lastProof = -1
+  private lastChain: Digest = EMPTY_CHAIN
 
   /** @throws LogError at the first difference, or where the log is not well-formed */
   feed(event: SessionEvent): void {
     if (event.type === 'session/open') this.session = event.data.id
-    if (event.type === 'step/end') this.compare(event.seq, 'history at the end of the step', this.fold.surface.closingChain(), event.data.digest)
+    const { surface } = this.fold
+    if (event.type === 'step/end') {
+      const closing = surface.closingChain()
+      this.compare(event.seq, 'history at the end of the step', closing, event.data.digest)
+      this.lastChain = closing
+    }
     this.fold.apply(event)
     if (event.type !== 'request/dispatch') return
     const { header, side } = partsAt(this.fold, this.session, event.seq, event.data)
-    const { history, digest } = proveRequest(header, this.fold.surface.chain(), side)
+    const { history, digest } = proveRequest(header, surface.chain(), side)
     this.compare(event.seq, 'history', history, event.data.history)
     this.compare(event.seq, 'request', digest, event.data.digest)
+    this.lastChain = surface.chain()
     this.requests++
   }
 
   result(difference?: Difference): Verification {
     const { surface, length } = this.fold
-    const open = surface.snapshot().length
-    return { events: length, requests: this.requests, messages: open, chain: surface.chain(), ...(difference && { difference }) }
+    return { events: length, requests: this.requests, messages: surface.length, chain: difference ? this.lastChain : surface.chain(), ...(difference && { difference }) }
   }
 
   private compare(seq: number, what: string, rebuilt: Digest, recorded: Digest): void {

@@ -1,0 +1,47 @@
+import type { EpochHeader } from '@headrace/session'
+import { LogBuilder, assistant, call, result, system, user } from './log-builder.ts'
+
+const tool = (name: string) => ({ name, description: 'd', parameters: { type: 'object' } })
+
+/** A small log in which every kind of event stands, and messages behind its last proof. */
+export function everyKind(): LogBuilder {
+  const log = new LogBuilder({ seed: [user('s'), assistant('t')] })
+  const base: EpochHeader = { config: { provider: 'p', model: 'm' }, system: 'a\nb', tools: [tool('read')], prefix: [system('P')], before: [system('B')], owners: { config: { model: 'x/y' }, system: [{ owner: 'x/y', length: 3 }], tools: { read: 'x/y' }, prefix: ['x/y'], before: ['x/y'] } }
+
+  log.prompt('do it')
+  log.step()
+  const seq = log.answer(assistant('ä', call('1'), call('2')), base)
+  log.add('tool/start', { assistant: seq, index: 0 })
+  log.add('tool/start', { assistant: seq, index: 1 })
+  const two = log.result(seq, 1, result('2', 'two'), system('of 2'))
+  log.context(user('steer'), true)
+  log.result(seq, 0, result('1', 'one'))
+  log.endStep()
+
+  log.step()
+  const failed = log.dispatch({ ...base, system: 'a\nc', after: [system('Z')] })
+  log.add('request/end', { dispatch: failed, outcome: 'error', error: { kind: 'server', message: 'no' } })
+  const answered = log.dispatch({ ...base, config: { provider: 'q', model: 'n' }, system: 'a\nc', after: [system('Z')] }, undefined, true)
+  log.ok(answered)
+  log.add('assistant/message', { message: assistant('done'), dispatch: answered })
+  log.endStep()
+  log.endTurn()
+
+  const side = log.ask('title', [{ message: user('?'), owner: 'app' }], { config: { model: 'o' }, tools: 'none' })
+  log.add('request/end', { dispatch: side, outcome: 'ok', answer: assistant('T') })
+  log.add('surface/replace', { first: '3', last: `${two}`, messages: [{ message: system('sum'), owner: 'x/y' }], owner: 'x/y', reason: 'r' })
+  log.add('prompt/withdrawn', { prompt: log.queue('no'), reason: 'r' })
+
+  log.prompt('go')
+  log.step()
+  log.dispatch({ ...base, tools: [tool('grep'), tool('read')] }, 'resume')
+  log.ok(log.events.length - 1)
+  log.add('assistant/message', { message: assistant('ok'), dispatch: log.events.length - 2 })
+  log.endStep()
+  log.endTurn()
+
+  // Behind the last proof: no digest covers these yet.
+  log.context(system('a fact behind the last proof'))
+  log.prompt('next')
+  return log
+}

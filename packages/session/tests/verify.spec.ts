@@ -1,0 +1,236 @@
+import { describe, expect, it } from 'vitest'
+import { type Message, EMPTY_CHAIN, chainOf, copyJson, isOurs, textOf } from '@headrace/message'
+import { type EpochHeader, type SessionEvent, Fold, Verifier, Witness, rebuild, verify } from '@headrace/session'
+import { HEADER, LogBuilder, assistant, call, result, system, user } from './log-builder.ts'
+import { everyKind } from './every-kind.ts'
+
+const tool = { name: 'read', description: 'Reads.', parameters: { type: 'object' } }
+const FULL: EpochHeader = { config: HEADER.config, system: 'Be kind.', tools: [tool], prefix: [system('prefix')], before: [system('before')], after: [system('after')], owners: { prefix: ['a/p'], before: ['a/b'], after: ['a/z'] } }
+
+/** A log whose event at `seq` is another. */
+const altered = (events: readonly SessionEvent[], seq: number, change: (data: never) => unknown): readonly SessionEvent[] =>
+  structuredClone(events).map((event) => (event.seq === seq ? ({ ...event, data: change(event.data as never) } as SessionEvent) : event))
+
+describe('rebuild', () => {
+  it('gives a request back: prefix, before, history, after, their lengths and owners (L1)', () => {
+    const log = new LogBuilder()
+    log.prompt('do it')
+    log.toolStep('', '1')
+    log.step()
+    const dispatch = log.dispatch(FULL)
+    const request = rebuild(log.parsed, dispatch)
+    expect(request).toMatchObject({ session: 'demo', dispatch, config: FULL.config, system: 'Be kind.', tools: [tool], segments: { prefix: 1, before: 1, history: 3, after: 1 } })
+    expect(request.messages).toEqual([system('prefix'), system('before'), user('do it'), assistant('', call('1')), result('1', 'what 1 found'), system('after')])
+    expect(request.owners).toEqual(['a/p', 'a/b', 'user', 'model', 'tool', 'a/z'])
+  })
+
+  it('gives frozen values', () => {
+    const log = everyKind()
+    for (const { seq } of log.events.filter(({ type }) => type === 'request/dispatch')) {
+      const request = rebuild(log.parsed, seq)
+      for (const value of [request, request.messages, request.owners, request.segments]) expect(Object.isFrozen(value)).toBe(true)
+      expect(isOurs(request.config)).toBe(true)
+      for (const message of request.messages) expect(() => { (message.content as unknown[]).push(1) }).toThrow(TypeError)
+    }
+  })
+
+  it('gives each attempt and step what it had, though the log went on', () => {
+    const log = everyKind()
+    const atTheTime = new Map<number, string>()
+    for (let length = 1; length <= log.events.length; length++) {
+      const last = log.parsed[length - 1]!
+      if (last.type === 'request/dispatch') atTheTime.set(last.seq, JSON.stringify(rebuild(log.parsed.slice(0, length), last.seq)))
+    }
+    expect(atTheTime.size).toBe(5)
+    for (const [seq, request] of atTheTime) expect(JSON.stringify(rebuild(log.parsed, seq))).toBe(request)
+  })
+
+  it('gives a side request: the surface and what it adds, without after, under what differs', () => {
+    const log = new LogBuilder()
+    log.prompt('do it')
+    log.step()
+    log.answer(assistant('done'), FULL)
+    log.endStep()
+    const seq = log.ask('title', [{ message: user('A title?'), owner: 'app' }], { config: { model: 'small' }, tools: 'none' })
+    const request = rebuild(log.parsed, seq)
+    expect(request.messages).toEqual([system('prefix'), system('before'), user('do it'), assistant('done'), user('A title?')])
+    expect(request).toMatchObject({ config: { provider: 'test', model: 'small' }, segments: { prefix: 1, before: 1, history: 3, after: 0 } })
+    expect(Object.hasOwn(request, 'tools')).toBe(false)
+    expect(request.owners.at(-1)).toBe('app')
+  })
+
+  it('refuses what is no dispatch, is not there, has no header, or stands behind a broken log', () => {
+    const log = everyKind()
+    expect(() => rebuild(log.parsed, 0)).toThrow('it is a session/open')
+    expect(() => rebuild(log.parsed, 999)).toThrow('there is no event 999')
+    const bare = new LogBuilder()
+    bare.turn()
+    const boundary = bare.step()
+    bare.add('request/dispatch', { boundary, history: EMPTY_CHAIN, digest: '' })
+    expect(() => rebuild(bare.parsed, 3)).toThrow('without a header')
+    const dispatch = log.events.find(({ type }) => type === 'request/dispatch')!.seq
+    expect(() => rebuild(log.parsed.filter(({ seq }) => seq !== 1), dispatch)).toThrow('event 1 was expected')
+    expect(() => rebuild([{ seq: 0, time: 0, type: 'session/open', data: null }] as never, 0)).toThrow('data must be an object')
+  })
+})
+
+describe('verify', () => {
+  it('finds no difference in a log with every kind of event', () => {
+    const log = everyKind()
+    const verification = verify(log.parsed)
+    expect(verification).toEqual({
+      events: log.events.length,
+      requests: log.events.filter(({ type }) => type === 'request/dispatch').length,
+      messages: log.fold.surface.snapshot().length,
+      chain: chainOf(log.fold.surface.snapshot().entries.map(({ message }) => message)),
+    })
+  })
+
+  it('verifies every beginning of it', () => {
+    const log = everyKind()
+    for (let length = 0; length <= log.events.length; length++) expect(verify(log.parsed.slice(0, length)).difference).toBeUndefined()
+  })
+
+  it('names the first difference, what it is, and up to where the log was equal', () => {
+    const log = new LogBuilder()
+    log.prompt('do it')
+    log.lastStep('one')
+    const proof = log.events.length - 1
+    log.context(system('a fact'))
+    const fact = log.events.length - 1
+    log.lastStep('two')
+    const { difference, chain } = verify(altered(log.events, fact, (data: { message: Message }) => ({ ...data, message: system('a lie') })))
+    expect(difference!.what).toContain(`the log was equal up to event ${proof}`)
+    expect(difference!.what).toContain('history rebuilds as')
+    expect(log.events[difference!.seq]!.type).toBe('request/dispatch')
+    expect(chain).toBe(verify(log.parsed.slice(0, proof + 1)).chain)
+  })
+
+  it('finds a changed last answer by the end of its step', () => {
+    const log = new LogBuilder()
+    log.prompt('do it')
+    log.lastStep('yes')
+    const answer = log.events.findIndex(({ type }) => type === 'assistant/message')
+    const { difference } = verify(altered(log.events, answer, (data: object) => ({ ...data, message: assistant('no') })))
+    expect(difference).toMatchObject({ seq: log.events.length - 1, what: expect.stringContaining('end of the step') as string })
+  })
+
+  it.each([
+    ['config', { config: { ...FULL.config, model: 'n' } }], ['system', { system: 'Be cruel.' }], ['tools', { tools: [{ ...tool, description: 'Writes.' }] }],
+    ['prefix', { prefix: [system('p')] }], ['before', { before: [] }], ['after', { after: [system('z')] }],
+  ])('finds a header with another %s', (_field, change) => {
+    const log = new LogBuilder()
+    log.prompt('do it')
+    log.step()
+    const dispatch = log.dispatch(FULL)
+    const { difference } = verify(altered(log.events, dispatch - 1, (data: { header: object }) => ({ ...data, header: { ...data.header, ...change } })))
+    expect(difference).toMatchObject({ seq: dispatch, what: expect.stringContaining('the request rebuilds as') as string })
+  })
+
+  it.each([[{ boundary: 1 }, 'names boundary 1'], [{ history: EMPTY_CHAIN }, 'history'], [{ digest: EMPTY_CHAIN }, 'request']])('finds a dispatch with %j', (change, problem) => {
+    const log = new LogBuilder()
+    log.prompt('do it')
+    log.step()
+    const dispatch = log.dispatch()
+    expect(verify(altered(log.events, dispatch, (data: object) => ({ ...data, ...change }))).difference).toMatchObject({ seq: dispatch, what: expect.stringContaining(problem) as string })
+  })
+
+  it('finds a dispatch outside a step, and a side request that names another boundary', () => {
+    const log = new LogBuilder()
+    log.prompt('do it')
+    log.lastStep('done')
+    const side = log.ask('title', [])
+    expect(verify(altered(log.events, side, (data: object) => ({ ...data, boundary: 3 }))).difference!.what).toContain('names boundary 3')
+    expect(verify(altered(log.events, side, ({ purpose: _, ...data }: { purpose: string }) => data)).difference!.what).toContain('no step is open')
+  })
+
+  it('gives the chain that, kept elsewhere, tells a log whose digests were made anew', () => {
+    const log = new LogBuilder()
+    log.prompt('do it')
+    log.lastStep('yes')
+    const forged = new LogBuilder()
+    forged.prompt('do it')
+    forged.lastStep('no')
+    expect(verify(forged.parsed).difference).toBeUndefined()
+    expect(verify(forged.parsed).chain).not.toBe(verify(log.parsed).chain)
+  })
+
+  it('never throws for what is in a log', () => {
+    const log = everyKind().events
+    const shapes = [null, 1, 'x', [], {}, { in: 0 }, { in: 'x' }, [null], [1], [[]], true]
+    let found = 0
+    for (const event of log) {
+      for (const key of Object.keys(event.data)) {
+        for (const shape of shapes) if (verify(altered(log, event.seq, (data: object) => ({ ...data, [key]: shape }))).difference) found++
+      }
+      for (const shape of shapes) if (verify(log.map((each) => (each.seq === event.seq ? shape : each)) as never).difference) found++
+    }
+    expect(found).toBeGreaterThan(500)
+  })
+
+  it('never throws for what is in a header, two levels deep', () => {
+    const log = everyKind().events
+    const shapes = [null, 1, 'x', [], {}, { in: 0 }, [null], [{}], { set: 1 }, { set: [{}], remove: [1] }, { head: -1, tail: 0, lines: [] }, [{ owner: 1 }]]
+    for (const { seq, data } of log.filter(({ type }) => type.startsWith('request/header'))) {
+      for (const [part, value] of Object.entries(data).filter(([, each]) => typeof each === 'object')) {
+        for (const key of [...Object.keys(value as object), 'config', 'system', 'tools', 'prefix', 'before', 'after', 'owners']) {
+          for (const shape of shapes) expect(() => verify(altered(log, seq, (whole: object) => ({ ...whole, [part]: { ...(value as object), [key]: shape } })))).not.toThrow()
+        }
+      }
+    }
+  })
+
+  it('says so where something is nested too deeply to be written again', () => {
+    const log = new LogBuilder()
+    log.prompt('do it')
+    log.step()
+    log.dispatch()
+    let deep: unknown = 1
+    for (let level = 0; level < 50_000; level++) deep = [deep]
+    const events = log.parsed.map((event) => (event.type === 'user/message' ? { ...event, data: { ...event.data, message: { role: 'user', content: [{ type: 'text', text: 'x', metadata: { deep } }] } } } : event))
+    const { difference, chain } = verify(events as never)
+    expect(difference).toMatchObject({ seq: 6 })
+    expect(chain).toBe(EMPTY_CHAIN)
+  })
+
+  it('lets an error of the reader through', () => {
+    const failing = function* (): Generator<SessionEvent> {
+      yield new LogBuilder().events[0]!
+      throw new TypeError('a bug')
+    }
+    expect(() => verify(failing())).toThrow('a bug')
+  })
+
+  it('may be fed one event at a time', () => {
+    const verifier = new Verifier()
+    const log = everyKind()
+    for (const event of log.parsed) verifier.feed(event)
+    expect(verifier.result()).toEqual(verify(log.parsed))
+  })
+})
+
+describe('Witness', () => {
+  it('folds what was serialised, and agrees with a request that is as the log says', () => {
+    const log = new LogBuilder()
+    log.prompt('do it')
+    log.step()
+    log.dispatch(FULL)
+    const witness = new Witness('demo')
+    for (const line of log.lines) witness.feed(line)
+    expect(() => witness.check(log.events.at(-1) as SessionEvent<'request/dispatch'>)).not.toThrow()
+    const other = copyJson({ ...log.events.at(-1)!, data: { ...log.events.at(-1)!.data, digest: EMPTY_CHAIN } }) as SessionEvent<'request/dispatch'>
+    expect(() => witness.check(other)).toThrow('not as 000')
+  })
+})
+
+describe('reading again', () => {
+  it('gives what the writer had: messages, queue, what is owed, header, chain', () => {
+    const log = everyKind()
+    const fold = Fold.of(log.parsed)
+    expect(fold.surface.snapshot().entries).toEqual(log.fold.surface.snapshot().entries)
+    expect(fold.headers.header).toEqual(log.fold.headers.header)
+    expect(fold.headers.baseline).toEqual(log.fold.headers.baseline)
+    expect([fold.ledger.owed, fold.ledger.queue, fold.ledger.turns, fold.surface.chain()]).toEqual([log.fold.ledger.owed, log.fold.ledger.queue, log.fold.ledger.turns, log.fold.surface.chain()])
+    expect(fold.surface.snapshot().entries.map(({ message }) => textOf(message))).toContain('a fact behind the last proof')
+  })
+})
