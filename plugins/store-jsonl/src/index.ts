@@ -1,4 +1,5 @@
 export type { FileLayer } from './files.ts'
 export { nodeFiles } from './files.ts'
 export * from './plugin.ts'
+export { readLog } from './reader.ts'
 export { JsonlStore, type JsonlStoreOptions } from './store.ts'

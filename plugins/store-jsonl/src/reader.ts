@@ -1,4 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { HeadraceError, messageOf } from '@headrace/message'
 import { LogError, type SessionEvent, SessionNotFoundError, StoreError } from '@headrace/session'
 import { isCode } from './files.ts'
@@ -106,6 +107,15 @@ export class LogReader {
   private damaged(error: unknown): StoreError {
     return damaged(error, { id: this.id, path: this.path, offset: this.base, line: this.lines + 1 })
   }
+}
+
+/**
+ * The events of any log file, wherever it lies, in batches; needs no lease. A torn tail is left out.
+ *
+ * @throws StoreError that names file, line and byte of what is damaged, after the events before it were given
+ */
+export function readLog(path: string): AsyncIterable<readonly SessionEvent[]> {
+  return new LogReader(basename(path, '.jsonl'), path).batches()
 }
 
 /** The end of a log, read backwards: its size, the seq that comes next, and its tail. @throws SessionNotFoundError, StoreError */
