@@ -115,6 +115,7 @@ export class AgentsService extends Service {
     if (options.turn === 'close' && session.ledger.turn) {
       core.endTurn('lost')
       await session.flush()
+      core.settleTurn()
     }
     core.goOn()
     return agent

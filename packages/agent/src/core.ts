@@ -6,7 +6,7 @@ import type { ErrorRecord, EventDraft, Session, SessionEvent, SessionStore, Turn
 import { Agent } from './agent.ts'
 import { AgentError, CancelledError, SeamError } from './error.ts'
 import { isRunContext } from './guards.ts'
-import { type TurnHandle, resultOf, withdrawnResult } from './handle.ts'
+import { type TurnHandle, type TurnResult, resultOf, withdrawnResult } from './handle.ts'
 import { Departures } from './hooks.ts'
 import { ConfigSeed } from './config-seed.ts'
 import { Inbox } from './inbox.ts'
@@ -91,10 +91,11 @@ export class AgentCore {
   private readonly options: CoreOptions
   private readonly views = new Map<string, Agent>()
   private readonly following = new Set<TurnHandle>()
+  private result: TurnResult | undefined
   private readonly loop: Loop
   private driving: Promise<void> | undefined
   private held: boolean
-  private disposed = false
+  private disposing: Promise<void> | undefined
   private scoped: Context | undefined
   private readonly lateReported = new Set<string>()
   /** Called once, when it is disposed. */
@@ -159,14 +160,19 @@ export class AgentCore {
   }
 
   private drive(): void {
-    if (this.driving || this.disposed) return
+    if (this.driving || this.disposing) return
     const run = async (): Promise<void> => {
       await Promise.resolve()
-      while (!this.disposed && this.hasWork()) await this.loop.turn()
+      try {
+        while (!this.disposing && this.hasWork()) await this.loop.turn()
+      } catch (error) {
+        this.fail(error)
+      } finally {
+        // In the frame of the last look for work: what comes later drives anew.
+        this.driving = undefined
+      }
     }
-    this.driving = run().catch((error: unknown) => this.fail(error)).finally(() => {
-      this.driving = undefined
-    })
+    this.driving = run()
   }
 
   private hasWork(): boolean {
@@ -198,9 +204,11 @@ export class AgentCore {
     this.running?.controller.abort(new CancelledError(reason))
   }
 
-  async dispose(): Promise<void> {
-    if (this.disposed) return this.idle()
-    this.disposed = true
+  dispose(): Promise<void> {
+    return (this.disposing ??= this.end())
+  }
+
+  private async end(): Promise<void> {
     this.stop('the agent was disposed')
     await this.idle()
     this.tools.forget(this.id)
@@ -243,15 +251,18 @@ export class AgentCore {
     }
   }
 
-  /** Ends the turn, in the frame of the last look at what is owed. */
+  /** Ends the turn, in the frame of the last look at what is owed. Who waits for it is told by {@link settleTurn}, when that is durable. */
   endTurn(reason: TurnReason, error?: ErrorRecord): void {
     const { session } = this
     const turn = session.ledger.turn!
     const finish = lastFinish(session, turn.seq)
     const { data } = session.append({ type: 'turn/end', data: { turn: turn.number, reason, settled: session.length - 1, ...(finish && { finish }), ...(error && { error }) } })
     this.running = undefined
-    const result = resultOf(session, turn.seq, data)
-    for (const handle of this.following) handle.settle(result)
+    this.result = resultOf(session, turn.seq, data)
+  }
+
+  settleTurn(): void {
+    for (const handle of this.following) handle.settle(this.result!)
     this.following.clear()
   }
 

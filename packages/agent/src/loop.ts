@@ -38,6 +38,7 @@ export class Loop {
       clearTimeout(timer)
     }
     await core.session.flush()
+    core.settleTurn()
   }
 
   private startTurn(): RunningTurn {
