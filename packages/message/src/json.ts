@@ -34,78 +34,86 @@ export function isOurs(value: unknown): boolean {
  *   what throws when it is read
  */
 export function copyJson<T>(value: T, at = '$'): T {
-  const trail: (string | number)[] = []
-  const ancestors: object[] = []
-
-  function refuse(problem: string): never {
-    throw new JsonError(trail.reduce<string>((path, key) => path + (typeof key === 'number' ? `[${key}]` : dotted(key)), at), problem)
-  }
-
-  function copyString(text: string): string {
-    return text.isWellFormed() ? text : refuse('has a lone surrogate')
-  }
-
-  function copy(source: unknown): unknown {
-    switch (typeof source) {
-      case 'string': return copyString(source)
-      case 'boolean': return source
-      case 'number':
-        if (!Number.isFinite(source)) refuse(`is ${source}`)
-        return Object.is(source, -0) ? refuse('is -0') : source
-      case 'object':
-        if (source === null || ours.has(source)) return source
-        if (ancestors.includes(source)) refuse('is a cycle')
-        if (ancestors.length === MAX_DEPTH) refuse(`is nested deeper than ${MAX_DEPTH}`)
-        ancestors.push(source)
-        try {
-          return Object.freeze(Array.isArray(source) ? copyArray(source) : copyObject(source))
-        } finally {
-          ancestors.pop()
-        }
-      default: return refuse(`is ${typeof source === 'undefined' ? 'undefined' : `a ${typeof source}`}`)
-    }
-  }
-
-  function copyArray(source: readonly unknown[]): unknown[] {
-    if (!isPlainArray(source)) refuse('is an instance of a class')
-    const { length } = source
-    // A proxy may call an object its length.
-    if (typeof length !== 'number' || Reflect.ownKeys(source).length !== length + 1) refuse('is a sparse array, or has named properties')
-    const result = new Array<unknown>(length)
-    for (let index = 0; index < length; index++) result[index] = copyProperty(source, index)
-    return result
-  }
-
-  function copyObject(source: object): object {
-    if (!isPlain(source)) refuse('is an instance of a class')
-    const result: Record<string, unknown> = {}
-    for (const key of Reflect.ownKeys(source)) {
-      if (typeof key === 'symbol') refuse(`has the symbol ${String(key)} as a key`)
-      if (!key.isWellFormed()) refuse('has a key with a lone surrogate')
-      const value = copyProperty(source, key)
-      put(result, key, value)
-    }
-    return result
-  }
-
-  function copyProperty(source: object, key: string | number): unknown {
-    trail.push(key)
-    const property = Reflect.getOwnPropertyDescriptor(source, key)
-    if (!property) refuse('is missing')
-    if (!('value' in property)) refuse('is an accessor')
-    if (!property.enumerable) refuse('is not enumerable')
-    const value = copy(property.value)
-    trail.pop()
-    return value
-  }
-
+  if (isOurs(value)) return value
+  const copier = new Copier(at)
   try {
-    const result = copy(value)
+    const result = copier.copy(value)
     if (typeof result === 'object' && result !== null) ours.add(result)
     return result as T
   } catch (error) {
     // A proxy's trap; or a proxy that was revoked.
-    throw error instanceof JsonError ? error : refuse(`cannot be read: ${messageOf(error)}`)
+    throw error instanceof JsonError ? error : copier.refuse(`cannot be read: ${messageOf(error)}`)
+  }
+}
+
+/** One walk of {@link copyJson}: where it is, and what it is inside of. */
+class Copier {
+  private readonly at: string
+  private readonly trail: (string | number)[] = []
+  private readonly ancestors: object[] = []
+
+  constructor(at: string) {
+    this.at = at
+  }
+
+  refuse(problem: string): never {
+    throw new JsonError(this.trail.reduce<string>((path, key) => path + (typeof key === 'number' ? `[${key}]` : dotted(key)), this.at), problem)
+  }
+
+  copy(source: unknown): unknown {
+    switch (typeof source) {
+      case 'string': return source.isWellFormed() ? source : this.refuse('has a lone surrogate')
+      case 'boolean': return source
+      case 'number':
+        if (!Number.isFinite(source)) this.refuse(`is ${source}`)
+        return Object.is(source, -0) ? this.refuse('is -0') : source
+      case 'object':
+        if (source === null || ours.has(source)) return source
+        return Object.freeze(this.copyInside(source))
+      default: return this.refuse(`is ${typeof source === 'undefined' ? 'undefined' : `a ${typeof source}`}`)
+    }
+  }
+
+  private copyInside(source: object): object {
+    const { ancestors } = this
+    if (ancestors.includes(source)) this.refuse('is a cycle')
+    if (ancestors.length === MAX_DEPTH) this.refuse(`is nested deeper than ${MAX_DEPTH}`)
+    ancestors.push(source)
+    const copy = Array.isArray(source) ? this.copyArray(source) : this.copyObject(source)
+    ancestors.pop()
+    return copy
+  }
+
+  private copyArray(source: readonly unknown[]): unknown[] {
+    if (!isPlainArray(source)) this.refuse('is an instance of a class')
+    const { length } = source
+    // A proxy may call an object its length.
+    if (typeof length !== 'number' || Reflect.ownKeys(source).length !== length + 1) this.refuse('is a sparse array, or has named properties')
+    const result = new Array<unknown>(length)
+    for (let index = 0; index < length; index++) result[index] = this.copyProperty(source, index)
+    return result
+  }
+
+  private copyObject(source: object): object {
+    if (!isPlain(source)) this.refuse('is an instance of a class')
+    const result: Record<string, unknown> = {}
+    for (const key of Reflect.ownKeys(source)) {
+      if (typeof key === 'symbol') this.refuse(`has the symbol ${String(key)} as a key`)
+      if (!key.isWellFormed()) this.refuse('has a key with a lone surrogate')
+      put(result, key, this.copyProperty(source, key))
+    }
+    return result
+  }
+
+  private copyProperty(source: object, key: string | number): unknown {
+    this.trail.push(key)
+    const property = Reflect.getOwnPropertyDescriptor(source, key)
+    if (!property) this.refuse('is missing')
+    if (!('value' in property)) this.refuse('is an accessor')
+    if (!property.enumerable) this.refuse('is not enumerable')
+    const value = this.copy(property.value)
+    this.trail.pop()
+    return value
   }
 }
 
