@@ -61,9 +61,9 @@ function appending(store: () => SessionStore): void {
     cycle.self = cycle
     const batch = new Batch([event(1, prompt('lost')), { ...event(2, prompt('lost')), data: cycle } as unknown as SessionEvent])
     expect(() => lease.append(batch)).toThrow()
-    const [second] = append(lease, 1, [prompt('kept')])
+    const kept = [first, ...append(lease, 1, [prompt('kept')])]
     await lease.release()
-    expect(await read(store(), 'a')).toEqual([first, second])
+    expect(await read(store(), 'a')).toEqual(kept)
   })
 
   it('keeps every character of a text, line ends of Unicode among them', async () => {
@@ -140,8 +140,7 @@ function leasing(store: () => SessionStore): void {
   it('leases again what was released, and goes on where the log ends', async () => {
     await write(store(), 'a', [[opening('a')]])
     const lease = await store().lease('a')
-    expect(lease.repaired).toBeUndefined()
-    expect(lease.lost.aborted).toBe(false)
+    expect([lease.repaired, lease.lost.aborted]).toEqual([undefined, false])
     append(lease, 1, [prompt('later')])
     await lease.release()
     await lease.release()
@@ -167,10 +166,6 @@ function leasing(store: () => SessionStore): void {
 }
 
 function listing(store: () => SessionStore): void {
-  it('lists nothing in an empty store', async () => {
-    expect(await list(store())).toEqual([])
-  })
-
   it('lists the newest change first, each with its opening', async () => {
     for (const id of ['b', 'a', 'c']) await write(store(), id, [[opening(id)]], 15)
     const lease = await store().lease('b')
@@ -286,7 +281,6 @@ async function write(store: SessionStore, id: string, appends: readonly (readonl
   const lease = await store.create(id)
   const written: SessionEvent[] = []
   for (const drafts of appends) written.push(...append(lease, written.length, drafts))
-  await lease.flush()
   await lease.release()
   if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause))
   return written
