@@ -3,6 +3,7 @@ import type { EpochHeader, HistorySnapshot, OwnedConfig } from '@headrace/sessio
 import type { RunContext } from '@headrace/run-context'
 import { type Piece, type Pieces, wireOrder } from './contribution.ts'
 import type { Prefix } from './core.ts'
+import type { Hook } from './hooks.ts'
 import type { SystemSnapshot } from './system.ts'
 import type { ToolsSnapshot } from './tools.ts'
 
@@ -34,7 +35,7 @@ export function frame(pieces: Pieces, context: RunContext | undefined): Framing 
   }
 }
 
-export function prefixOf(pieces: readonly Piece[], listeners: readonly string[]): Prefix {
+export function prefixOf(pieces: readonly Piece[], listeners: readonly Hook[]): Prefix {
   const ordered = wireOrder(pieces)
   return { messages: copyList(messagesOf(ordered)), owners: copyList(ownersOf(ordered)), listeners: new Set(listeners) }
 }

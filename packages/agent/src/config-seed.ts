@@ -1,11 +1,11 @@
-import { type CallConfig, type Owner, toConfig } from '@headrace/message'
+import { type CallConfig, type Owner, copyJson, toConfig } from '@headrace/message'
 import type { OwnedConfig, Session } from '@headrace/session'
 
-/** A config in which the given fields are another's. */
+/** A config in which the given fields are another's; frozen, for listeners see it. */
 export function withFields(base: OwnedConfig, fields: Partial<CallConfig>, owner: Owner): OwnedConfig {
   const names = Object.keys(fields)
   if (names.length === 0) return base
-  return { config: { ...base.config, ...fields }, owners: { ...base.owners, ...Object.fromEntries(names.map((name) => [name, owner])) } }
+  return { config: copyJson({ ...base.config, ...fields }), owners: { ...base.owners, ...Object.fromEntries(names.map((name) => [name, owner])) } }
 }
 
 /**

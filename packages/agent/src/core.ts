@@ -7,7 +7,7 @@ import { Agent } from './agent.ts'
 import { AgentError, CancelledError, SeamError } from './error.ts'
 import { isRunContext } from './guards.ts'
 import { type TurnHandle, type TurnResult, resultOf, withdrawnResult } from './handle.ts'
-import { Departures } from './hooks.ts'
+import { Departures, type Hook, pluginOfHook } from './hooks.ts'
 import { ConfigSeed } from './config-seed.ts'
 import { Inbox } from './inbox.ts'
 import type { AdapterRegistry } from './llm.ts'
@@ -64,7 +64,7 @@ export interface RunningTurn {
 export interface Prefix {
   readonly messages: readonly Message[]
   readonly owners: readonly Owner[]
-  readonly listeners: ReadonlySet<string>
+  readonly listeners: ReadonlySet<Hook>
 }
 
 /** A live driver of one session: what the signed {@link Agent}s of all plugins share. */
@@ -97,7 +97,7 @@ export class AgentCore {
   private held: boolean
   private disposing: Promise<void> | undefined
   private scoped: Context | undefined
-  private readonly lateReported = new Set<string>()
+  private readonly lateReported = new Set<Hook>()
   /** Called once, when it is disposed. */
   onDispose: () => void = () => undefined
 
@@ -271,14 +271,14 @@ export class AgentCore {
     return this.options.ctx.root
   }
 
-  /** A plugin that comes too late to say what the prefix should be is told so (L5). */
+  /** A listener that comes too late to say what the prefix should be is reported by name (L5). */
   reportLatePrefix(): void {
     if (!this.prefix) return
     const seam = 'agent/session-prefix'
-    for (const plugin of this.seams.listeners(seam)) {
-      if (this.prefix.listeners.has(plugin) || this.lateReported.has(plugin)) continue
-      this.lateReported.add(plugin)
-      this.reporter.report({ kind: 'late', plugin, seam, problem: 'it came after the first request, and the prefix is frozen; it will be heard when the session is resumed' })
+    for (const hook of this.seams.listeners(seam)) {
+      if (this.prefix.listeners.has(hook) || this.lateReported.has(hook)) continue
+      this.lateReported.add(hook)
+      this.reporter.report({ kind: 'late', plugin: pluginOfHook(hook), seam, problem: 'it came after the first request, and the prefix is frozen; it will be heard when the session is resumed' })
     }
   }
 

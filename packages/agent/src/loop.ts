@@ -195,7 +195,8 @@ export class Loop {
     ])
     const dispatch = events.at(-1) as SessionEvent<'request/dispatch'>
     core.anchored = true
-    core.seed.settle()
+    // A substitute alone leaves the seed unsaid.
+    if (!base || anchor) core.seed.settle()
     session.checkDispatch(dispatch)
     await session.flush()
     const data = assembleRequest({ session: session.id, dispatch: dispatch.seq, header: session.headers.header!, history: at.history })

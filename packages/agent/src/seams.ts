@@ -8,7 +8,7 @@ import { decisionRule, describe } from './decision.ts'
 import { SeamError } from './error.ts'
 import type { ErrorDecision, StepDecision, Submission } from './events.ts'
 import { hasString, isObject } from './guards.ts'
-import { type Departures, Hooks, pluginOfHook } from './hooks.ts'
+import { type Departures, type Hook, Hooks, pluginOfHook } from './hooks.ts'
 import { toOutcome } from './outcome.ts'
 import { type Reporter, emitGuarded, problemOf } from './report.ts'
 import { type SeamRule, type SeamRun, cancelled, dispatchSeam } from './seam.ts'
@@ -48,9 +48,9 @@ export class Seams {
     this.toolOutput = options.toolOutput
   }
 
-  /** Who listens to a seam now, as plugin names. */
-  listeners(seam: string): readonly string[] {
-    return this.hooks.of(seam, this.agent).map(pluginOfHook)
+  /** Who listens to a seam now. */
+  listeners(seam: string): readonly Hook[] {
+    return this.hooks.of(seam, this.agent)
   }
 
   promptSubmit(turn: Turn, submission: Submission): Promise<Submitted> {
