@@ -144,7 +144,10 @@ const rule = ({ select, say }) => ({
   create: (file) => Object.fromEntries(select.map((selector) => [selector, (node) => file.report({ node, message: say })])),
 })
 
-/** The rules as an ESLint plugin. */
+/**
+ * The rules as an ESLint plugin.
+ * @type {{ meta: { name: string }, rules: Record<string, import('eslint').Rule.RuleModule> }}
+ */
 export default {
   meta: { name: 'headrace' },
   rules: Object.fromEntries(Object.entries({ ...cordis, ...node20, ...tests }).map(([name, trap]) => [name, rule(trap)])),

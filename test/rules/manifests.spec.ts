@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { onlyReexports } from './imports.ts'
+import { published, root, rootManifest } from './workspace.ts'
+
+const versions = new Set(published.map(({ manifest }) => manifest.version))
+
+describe.each(published.map((item) => [item.place, item] as const))('%s', (_, item) => {
+  const { manifest, folder } = item
+
+  it('is named after its folder', () => {
+    const name = item.isPlugin ? `@headrace/plugin-${folder}` : folder === 'headrace' ? folder : `@headrace/${folder}`
+    expect(manifest.name).toBe(name)
+  })
+
+  it('is ESM under MIT for Node from 20.19, free of side effects, in step with the others', () => {
+    expect(manifest).toMatchObject({ type: 'module', license: 'MIT', sideEffects: false, engines: { node: '>=20.19' } })
+    expect(manifest.description).toMatch(/\.$/)
+    expect(versions.size).toBe(1)
+  })
+
+  it('exports a main entry, and each entry is a source file', () => {
+    expect(Object.keys(manifest.exports ?? {})).toEqual(expect.arrayContaining(['.', './package.json']))
+    for (const [entry, target] of Object.entries(manifest.exports ?? {})) {
+      if (typeof target === 'string') expect(target).toBe(entry)
+      else {
+        expect(Object.keys(target)).toEqual(['types', 'default'])
+        expect(target.types).toBe(target.default.replace(/\.js$/, '.d.ts'))
+        expect([entry, item.has(target.default.replace(/^\.\/lib\/(.*)\.js$/, 'src/$1.ts'))]).toEqual([entry, true])
+      }
+    }
+  })
+
+  it('packs what was built and nothing else', () => {
+    expect(manifest.files).toEqual([...manifest.bin ? ['bin'] : [], 'lib', '!lib/*.tsbuildinfo'])
+  })
+
+  it('says in index.ts what is public, and nothing else', () => {
+    expect(onlyReexports(item.text('src/index.ts'))).toBe(true)
+  })
+
+  it('has a README under its name', () => {
+    expect(item.has('README.md') && item.text('README.md').startsWith(`# ${manifest.name}\n`)).toBe(true)
+  })
+
+  it('is built and tested with the workspace', () => {
+    const { references } = JSON.parse(readFileSync(`${root}tsconfig.json`, 'utf8')) as { references: { path: string }[] }
+    expect(references.map(({ path }) => path)).toContain(item.place)
+    expect(rootManifest.devDependencies).toHaveProperty(manifest.name, 'workspace:*')
+  })
+})
+
+describe.each(published.filter((item) => item.isPlugin).map((item) => [item.place, item] as const))('the plugin %s', (_, item) => {
+  it('can be found as one', () => {
+    expect(item.manifest.keywords).toEqual(expect.arrayContaining(['cordis', 'plugin', 'headrace']))
+  })
+})
+
+describe('the top of the workspace', () => {
+  it('holds what the house names', () => {
+    const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).trim().split('\n')
+    const top = [...new Set(files.map((file) => file.replace(/\/.*/, '')))].filter((name) => !name.startsWith('.'))
+    const house = ['LICENSE', 'README.md', 'docs', 'examples', 'package.json', 'packages', 'plugins', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'test', 'tsconfig.json']
+    expect(top.filter((name) => !house.includes(name))).toEqual([])
+  })
+})
+
+describe('onlyReexports', () => {
+  it.each([`export { a } from './a.ts'`, `export * from './a.ts'`, `import type {} from 'cordis'\nexport type { A } from './a.ts'`])('passes %s', (text) => {
+    expect(onlyReexports(text)).toBe(true)
+  })
+
+  it.each([`export const a = 1`, `import { a } from './a.ts'\nexport { a }`, `export async function apply() {}`])('refuses %s', (text) => {
+    expect(onlyReexports(text)).toBe(false)
+  })
+})
