@@ -19,7 +19,7 @@ export function toCall(
 }
 
 function toTool({ name, description, parameters }: ToolSchema): LanguageModelV3FunctionTool {
-  return { type: 'function', name, description, inputSchema: parameters as LanguageModelV3FunctionTool['inputSchema'] }
+  return { type: 'function', name, description, inputSchema: parameters }
 }
 
 /** Where the providers of the AI SDK take a reasoning effort; the others call it `reasoningEffort`. */

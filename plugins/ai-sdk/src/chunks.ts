@@ -13,6 +13,7 @@ interface Call {
   sent: number
   /** Its deltas are a raw text, which `tool-call` repeats as JSON. */
   readonly raw: boolean
+  readonly metadata: JsonObject | undefined
 }
 
 /** An error part, to be told like any other failure. */
@@ -88,9 +89,9 @@ export class ChunkReader {
   }
 
   #open(id: string, name: string, metadata: SharedV3ProviderMetadata | undefined, raw: boolean): Chunk {
-    const call = { index: this.#calls.size, sent: 0, raw }
+    const call = { index: this.#calls.size, sent: 0, raw, metadata: mergeMetadata(undefined, metadata) }
     this.#calls.set(id, call)
-    return withJson({ type: 'tool-call', index: call.index, id, name }, metadata)
+    return { type: 'tool-call', index: call.index, id, name, ...call.metadata === undefined ? {} : { metadata: call.metadata } }
   }
 
   #delta({ id, delta }: Part<'tool-input-delta'>): Chunk[] {
@@ -105,7 +106,7 @@ export class ChunkReader {
     if (providerExecuted || this.#foreign.has(id)) return []
     const chunks: Chunk[] = this.#calls.has(id) ? [] : [this.#open(id, toolName, undefined, false)]
     const call = this.#calls.get(id)!
-    const metadata = mergeMetadata(undefined, providerMetadata)
+    const metadata = providerMetadata && mergeMetadata(call.metadata, providerMetadata)
     const rest = call.sent === 0 && input !== '' ? { arguments: input } : {}
     call.sent += input.length
     if (metadata === undefined && !('arguments' in rest)) return chunks
@@ -127,9 +128,4 @@ export class ChunkReader {
 function wordsOf(warning: SharedV3Warning): string {
   if (warning.type === 'other') return warning.message
   return `${warning.type}: ${warning.feature}${warning.details === undefined ? '' : ` (${warning.details})`}`
-}
-
-function withJson<T extends Chunk>(chunk: T, metadata: SharedV3ProviderMetadata | undefined): T {
-  const json = mergeMetadata(undefined, metadata)
-  return json === undefined ? chunk : { ...chunk, metadata: json }
 }

@@ -10,7 +10,9 @@ export function withMetadata<T extends object>(part: T, metadata: JsonObject | u
 export function mergeMetadata(earlier: JsonObject | undefined, later: SharedV3ProviderMetadata | undefined): JsonObject | undefined {
   if (!later) return earlier
   const result: Record<string, JsonObject> = { ...earlier as Record<string, JsonObject> | undefined }
-  for (const [provider, fields] of Object.entries(JSON.parse(JSON.stringify(later)) as Record<string, JsonObject | null>)) {
+  // The log takes plain JSON only: no `undefined`, no lone surrogate.
+  const plain = JSON.parse(JSON.stringify(later), (_, value: unknown) => typeof value === 'string' ? value.toWellFormed() : value) as object
+  for (const [provider, fields] of Object.entries(plain) as [string, JsonObject | null][]) {
     if (fields && Object.keys(fields).length > 0) result[provider] = { ...result[provider], ...fields }
   }
   return Object.keys(result).length === 0 ? undefined : result

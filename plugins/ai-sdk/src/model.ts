@@ -13,7 +13,7 @@ export async function modelOf(source: ModelSource, modelId: string): Promise<Lan
   const model = typeof source === 'function' ? await source(modelId) : source
   if (!isModel(model)) {
     const version = (model as { specificationVersion?: unknown } | null | undefined)?.specificationVersion
-    const found = version === undefined ? '' : ` but of ${String(version)}`
+    const found = typeof version === 'string' ? ` but of ${version}` : ''
     throw invalid(`what was given for ${JSON.stringify(modelId)} is no AI SDK model of version v3${found}; use packages on @ai-sdk/provider 3`)
   }
   if (typeof source !== 'function' && model.modelId !== modelId) {

@@ -56,7 +56,7 @@ function modelsOf({ baseURL, query, maxTokens = 'max_tokens' }: Endpoint): (id: 
       fetch: wireFetch,
       convertUsage,
       ...query ? { queryParams: query } : {},
-      transformRequestBody: ({ max_tokens: limit, ...body }) => limit === undefined ? body : { ...body, [maxTokens]: limit },
+      transformRequestBody: ({ max_tokens: limit, ...body }: Record<string, unknown>) => limit === undefined ? body : { ...body, [maxTokens]: limit },
     })
   }
   const models = new Map<string, LanguageModelV3>()

@@ -58,8 +58,8 @@ async function toSystem(message: SystemMessage, { systemMessages }: Mapping, loa
 }
 
 function toParts(content: UserMessage['content'], load: Load): Promise<UserPart[]> {
-  return Promise.all(content.map((block) => {
-    return block.type === 'text' ? withMetadata<UserPart>({ type: 'text', text: block.text }, block.metadata) : toFile(block, load)
+  return Promise.all(content.map(async (block): Promise<UserPart> => {
+    return block.type === 'text' ? withMetadata({ type: 'text', text: block.text }, block.metadata) : toFile(block, load)
   }))
 }
 

@@ -56,7 +56,7 @@ async function shortened(response: Response): Promise<Response> {
 export async function beginning(response: Response, limit: number): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let size = 0
-  const reader = response.body?.getReader()
+  const reader = (response.body as ReadableStream<Uint8Array> | null)?.getReader()
   try {
     while (reader && size < limit) {
       const { done, value } = await reader.read()

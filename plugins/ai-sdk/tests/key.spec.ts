@@ -61,6 +61,11 @@ describe('a key', () => {
     expect((await failed(endpoint(url, { apiKey: 'k'.repeat(60) }))).failure.message).not.toContain('kk')
   })
 
+  it('is redacted however it is escaped', () => {
+    const redact = redactor([KEY])
+    for (const form of [KEY, encodeURIComponent(KEY), JSON.stringify({ KEY })]) expect(redact(form)).toMatch(/^(\{"KEY":")?\[redacted\]("\})?$/)
+  })
+
   it('leaves ordinary words alone', () => {
     const redact = redactor(['abc'])
     for (const words of ['Bearer authentication required', 'the abc of it', 'ask-me-anything', 'basic understanding']) expect(redact(words)).toBe(words)

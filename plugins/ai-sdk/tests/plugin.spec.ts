@@ -55,7 +55,7 @@ describe('the plugin', () => {
 
   it('lists the models of an endpoint', async () => {
     const server = use(await createModelServer(() => 'Hello.', { models: ['a', 'b'], apiKey: 'right' }))
-    const { ctx } = await app({ presets: false, providers: { mine: { baseURL: server.url, apiKey: 'right' }, wrong: { baseURL: server.url, apiKey: 'wrong' } } })
+    const { ctx } = await app({ presets: false, providers: { mine: { baseURL: `${server.url}//`, apiKey: 'right' }, wrong: { baseURL: server.url, apiKey: 'wrong' } } })
     const models = (name: string) => ctx.llm.registry.adapters.get(name)!.adapter.models!()
     expect(await models('mine')).toEqual(['a', 'b'])
     await expect(models('wrong')).rejects.toMatchObject({ failure: { kind: 'auth', status: 401 } })

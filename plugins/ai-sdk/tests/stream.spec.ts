@@ -83,7 +83,10 @@ describe('an answer over HTTP', () => {
     const chunks = await collect(await streaming(delta({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' }, extra_content: { google: { thought_signature: 'sig' } } }] }, 'stop')))
     const metadata = chunks.flatMap((chunk) => chunk.type === 'tool-call' && chunk.metadata ? [chunk.metadata] : [])[0]!
     const server = use(await createModelServer(() => 'ok'))
-    await collect(endpoint(server.url), request([{ role: 'assistant', content: [{ type: 'tool-call', id: 'a', name: 'f', arguments: '{}', metadata }] }, { role: 'tool', content: [{ type: 'tool-result', id: 'a', name: 'f', content: [] }] }]))
+    await collect(endpoint(server.url), request([
+      { role: 'assistant', content: [{ type: 'tool-call', id: 'a', name: 'f', arguments: '{}', metadata }] },
+      { role: 'tool', content: [{ type: 'tool-result', id: 'a', name: 'f', content: [] }] },
+    ]))
     expect(server.requests[0]!.body.messages[0]).toMatchObject({ tool_calls: [{ extra_content: { google: { thought_signature: 'sig' } } }] })
   })
 })
@@ -118,11 +121,11 @@ describe('the parts of any AI SDK model', () => {
   it('give a call without deltas, with deltas, and with deltas that are no JSON, each once', async () => {
     const { chunks } = await chunksOf(
       { type: 'tool-call', toolCallId: 'a', toolName: 'f', input: '{"x":1}', providerMetadata: { acme: { s: 1 } } },
-      { type: 'tool-input-start', id: 'b', toolName: 'g' },
+      { type: 'tool-input-start', id: 'b', toolName: 'g', providerMetadata: { acme: { item: 1 } } },
       { type: 'tool-input-delta', id: 'b', delta: '{"y"' },
       { type: 'tool-input-delta', id: 'b', delta: ':2}' },
       { type: 'tool-input-end', id: 'b' },
-      { type: 'tool-call', toolCallId: 'b', toolName: 'g', input: '{"y":2}' },
+      { type: 'tool-call', toolCallId: 'b', toolName: 'g', input: '{"y":2}', providerMetadata: { acme: { s: '\ud800' } } },
       { type: 'tool-input-start', id: 'c', toolName: 'h', inputEncoding: 'text' },
       { type: 'tool-input-delta', id: 'c', delta: 'raw' },
       { type: 'tool-call', toolCallId: 'c', toolName: 'h', input: '{"text":"raw"}' },
@@ -133,9 +136,10 @@ describe('the parts of any AI SDK model', () => {
     expect(chunks).toEqual([
       { type: 'tool-call', index: 0, id: 'a', name: 'f' },
       { type: 'tool-call', index: 0, arguments: '{"x":1}', metadata: { acme: { s: 1 } } },
-      { type: 'tool-call', index: 1, id: 'b', name: 'g' },
+      { type: 'tool-call', index: 1, id: 'b', name: 'g', metadata: { acme: { item: 1 } } },
       { type: 'tool-call', index: 1, arguments: '{"y"' },
       { type: 'tool-call', index: 1, arguments: ':2}' },
+      { type: 'tool-call', index: 1, metadata: { acme: { item: 1, s: '\ufffd' } } },
       { type: 'tool-call', index: 2, id: 'c', name: 'h' },
       { type: 'tool-call', index: 2, arguments: '{"text":"raw"}' },
       { type: 'tool-call', index: 3, id: 'd', name: 'none' },
@@ -157,7 +161,11 @@ describe('the parts of any AI SDK model', () => {
   })
 
   it('give a usage whose input counts what was read from the cache and written to it', async () => {
-    const usage = { ...NO_BILL, inputTokens: { total: undefined, noCache: 5, cacheRead: 10, cacheWrite: 3 }, outputTokens: { total: 7, text: 7, reasoning: undefined } }
+    const usage = {
+      ...NO_BILL,
+      inputTokens: { total: undefined, noCache: 5, cacheRead: 10, cacheWrite: 3 },
+      outputTokens: { total: 7, text: 7, reasoning: undefined },
+    }
     const { chunks } = await chunksOf({ type: 'finish', finishReason: { unified: 'stop', raw: undefined }, usage })
     expect(chunks[0]).toEqual({ type: 'usage', usage: { input: 18, cached: 10, written: 3, output: 7 } })
   })

@@ -26,6 +26,18 @@ describe('an abort', () => {
     }
   })
 
+  it('ends the connection also while the consumer is busy with what it has', async () => {
+    const server = use(await createModelServer(() => ({ text: 'some text that is streamed', stallAfter: 1 })))
+    const controller = new AbortController()
+    const stream = endpoint(server.url).stream(request(undefined, { signal: controller.signal }), noBlobs)[Symbol.asyncIterator]()
+    await stream.next()
+    await stream.next()
+    controller.abort()
+    await server.idle()
+    expect(server.requests[0]!.outcome).toBe('aborted')
+    await expect(stream.next()).rejects.toMatchObject({ failure: { kind: 'aborted' } })
+  })
+
   it('before the start sends nothing', async () => {
     const server = use(await createModelServer(() => 'ok'))
     expect((await failed(endpoint(server.url), request(undefined, { signal: AbortSignal.abort() }))).failure.kind).toBe('aborted')
