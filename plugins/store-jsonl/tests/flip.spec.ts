@@ -34,11 +34,12 @@ describe('a log of which one byte was changed', () => {
     expect(wrong).toBe(0)
   }, 120_000)
 
-  it.each([['one event', SINGLE_LAST], ['a list', LIST_LAST]])('is refused, or opens with equal events, for every value of the bytes around its line ends, with %s last', async (_, appends) => {
+  it.each([['one event', SINGLE_LAST], ['a list', LIST_LAST]])('is refused, or opens with equal events, for every value of the bytes around a line end, with %s last', async (_, appends) => {
     const log = new TestLog()
     const events = JSON.stringify(await log.write(...appends))
     const whole = Buffer.from(log.bytes)
-    const ends = [...whole.keys()].filter((at) => whole.subarray(at, at + 4).includes(0x0a) || whole[at - 1] === 0x0a)
+    const first = whole.indexOf('\n')
+    const ends = [first - 1, first, first + 1, ...[-5, -4, -3, -2, -1].map((back) => whole.length + back)]
     let wrong = 0
     for (const at of ends) {
       for (let value = 0; value < 256; value++) {

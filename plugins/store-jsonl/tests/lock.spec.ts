@@ -170,9 +170,9 @@ describe('kill -9 between any two writes', () => {
     for (let round = 0; round < 8; round++) {
       const child = new Child('append', store.directory, 'a')
       const last = acknowledged
-      const stop = setTimeout(() => child.process.kill('SIGKILL'), 250 + round * 37)
-      for (let line = await child.next(); line !== undefined; line = await child.next()) acknowledged = Number(line)
-      clearTimeout(stop)
+      let line = await child.next()
+      setTimeout(() => child.process.kill('SIGKILL'), 20 + round * 17)
+      for (; line !== undefined; line = await child.next()) acknowledged = Number(line)
       const events = await read(store)
       expect(acknowledged).toBeGreaterThan(last)
       expect(events.length).toBeGreaterThan(acknowledged)

@@ -64,16 +64,12 @@ export async function read(store: SessionStore, id = 'a'): Promise<readonly Sess
   return events
 }
 
-/** A small log of the events that a turn with one tool makes. */
+/** A small log of events that a turn makes. */
 export function turn(): readonly (readonly EventDraft[])[] {
-  const digest = '0123456789abcdef'.repeat(4)
   return [
     [opening()],
     [prompt('Fix the failing test – please. 修复')],
     [{ type: 'turn/start', data: { turn: 1, woke: 'prompt', prompt: 1 } }, { type: 'user/message', data: { message: { role: 'user', content: [{ type: 'text', text: 'Fix it "now"\n' }] }, owner: 'user', prompt: 1 } }],
-    [{ type: 'step/start', data: { turn: 1, step: 1 } }],
-    [{ type: 'request/dispatch', data: { turn: 1, step: 1, attempt: 1, boundary: 4, history: digest, digest } }],
-    [{ type: 'assistant/message', data: { dispatch: 5, message: { role: 'assistant', content: [{ type: 'tool-call', id: 'c1', name: 'read', arguments: '{"path": "a.ts"}' }] } } }],
-    [{ type: 'tool/result', data: { assistant: 6, index: 0, outcome: 'done', message: { role: 'tool', content: [{ type: 'tool-result', id: 'c1', name: 'read', content: [{ type: 'text', text: '\u{1F600}\u2028' }] }] } } }],
+    [{ type: 'tool/result', data: { assistant: 4, index: 0, outcome: 'done', message: { role: 'tool', content: [{ type: 'tool-result', id: 'c1', name: 'read', content: [{ type: 'text', text: '\u{1F600}\u2028' }] }] } } }],
   ] as readonly (readonly EventDraft[])[]
 }
