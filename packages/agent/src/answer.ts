@@ -34,7 +34,8 @@ export class AnswerDraft {
   private addText(type: 'text' | 'reasoning', text: string, metadata?: JsonObject): void {
     this.grow(text)
     const last = this.blocks.at(-1)
-    if (last?.type === type) last.text += text
+    // A block's metadata comes at its end: what follows is another block, with a signature of its own.
+    if (last?.type === type && !last.metadata) last.text += text
     else this.blocks.push({ type, text })
     if (metadata) Object.assign(this.blocks.at(-1)!, { metadata })
   }
