@@ -60,7 +60,7 @@ export class Seams {
   private promptRule(): SeamRule<Submitted> {
     const merge = { seam: 'agent/prompt-submit', key: 'prompt-submit', reporter: this.reporter, decides: true } as const
     return {
-      show: (value) => ('block' in value ? value : Object.freeze({ ...(value.input && { input: value.input.content }), additionalContext: value.contexts.map((piece) => piece.message) })),
+      show: (value) => ('block' in value ? value : Object.freeze({ ...(value.input && { input: value.input.content }), additionalContext: Object.freeze(value.contexts.map((piece) => piece.message)) })),
       accept: async (returned, from, below, called) => {
         if (!isObject(returned)) throw new TypeError(`returned ${describe(returned)}, not { input?, additionalContext? } or { block }`)
         if (hasString(returned, 'block')) return { block: returned.block }

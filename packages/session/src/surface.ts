@@ -100,7 +100,7 @@ export class Surface {
     const { entries } = this.snapshot()
     const closing = this.closing()
     for (const entry of closing) freeze(entry)
-    return [...entries, ...closing]
+    return Object.freeze([...entries, ...closing])
   }
 
   private seed(seq: number, seed: readonly Message[]): void {
