@@ -11,7 +11,7 @@ export interface Usage {
 export const NO_USAGE: Usage = Object.freeze({ input: 0, cached: 0, written: 0, output: 0 })
 
 export function addUsage(a: Usage, b: Usage): Usage {
-  return { input: a.input + b.input, cached: a.cached + b.cached, written: a.written + b.written, output: a.output + b.output }
+  return Object.freeze({ input: a.input + b.input, cached: a.cached + b.cached, written: a.written + b.written, output: a.output + b.output })
 }
 
 /** Why the model stopped: on its own, to call tools, at its output limit, or because it or its provider refused. */
