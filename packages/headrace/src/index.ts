@@ -1,1 +1,2 @@
-export {}
+export { Config, apply, headrace as default, name } from './plugin.ts'
+export { ENDPOINT, HeadraceConfigError } from './route.ts'

@@ -1,0 +1,47 @@
+import { Context, Logger } from 'cordis'
+import { messageOf } from '@headrace/message'
+import { type Config, headrace } from '../plugin.ts'
+import { CommandError } from './error.ts'
+import type { Terminal } from './terminal.ts'
+import { brief } from './visible.ts'
+
+/** Cordis' levels: errors 0, warnings 1, information 2, debugging 3. */
+const WARN = 1
+const DEBUG = 3
+/** The state of a fiber that runs. */
+const ACTIVE = 2
+
+/** An app with the usual set, its plugins' warnings on stderr. @throws CommandError that names the plugin that does not run */
+export async function boot(config: Config, terminal: Terminal, debug: boolean): Promise<Context> {
+  const ctx = new Context()
+  // First of all: without an exporter nobody hears of a plugin that fails.
+  const exporter = {
+    levels: { default: debug ? DEBUG : WARN },
+    export(message: Parameters<typeof Logger.format>[1]) {
+      const [line = '', ...rest] = Logger.format(this, message).split('\n')
+      terminal.warn(`headrace: ${message.type === 'error' ? 'error' : message.type === 'warn' ? 'warning' : message.type}: ${brief(line, 1_000)}`)
+      if (debug && rest.length > 0) terminal.note(rest.join('\n'))
+    },
+  }
+  ctx.logger.exporter(exporter)
+  await ctx.plugin(headrace, config)
+  checkActive(ctx)
+  return ctx
+}
+
+/** A plugin that waits for a service, or failed, says nothing by itself. @throws CommandError */
+export function checkActive(ctx: Context): void {
+  for (const runtime of ctx.registry.values()) {
+    for (const fiber of runtime.fibers) {
+      if (fiber.state === ACTIVE) continue
+      const missing = Object.keys(fiber.inject).filter((service) => ctx.get(service) === undefined)
+      const why = missing.length > 0 ? `it waits for ${missing.join(', ')}, which nobody provides` : `its state is ${fiber.state}`
+      throw new CommandError(`the plugin ${fiber.name} does not run: ${why}`)
+    }
+  }
+}
+
+/** Ends all plugins; what one of them throws is said, and stops nothing. */
+export async function shutDown(ctx: Context, terminal: Terminal): Promise<void> {
+  await ctx.fiber.dispose().catch((error: unknown) => terminal.warn(`headrace: warning: ${messageOf(error)}`))
+}

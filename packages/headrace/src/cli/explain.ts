@@ -1,0 +1,124 @@
+import type { Block, Message } from '@headrace/message'
+import { DONE } from './error.ts'
+import { type Explanation, type HeaderChange, type MessagePart, type SegmentName, explainRequest } from './explanation.ts'
+import { chooseDispatch } from './request-choice.ts'
+import { shownSize } from './sessions.ts'
+import type { Size } from './size.ts'
+import { findLog, openStore, readAll } from './store.ts'
+import { table } from './table.ts'
+import type { Terminal } from './terminal.ts'
+import { count, shownArguments } from './transcript.ts'
+import { brief } from './visible.ts'
+
+export interface ExplainOptions {
+  readonly json?: true
+  /** Whole texts instead of first words. */
+  readonly full?: true
+}
+
+/** `headrace explain`: a request in its parts, who put each there, what changed and what was sent before. */
+export async function explain(what: string, step: string | undefined, options: ExplainOptions, terminal: Terminal): Promise<number> {
+  const events = await readAll(await findLog(openStore(), what))
+  const explanation = explainRequest(events, chooseDispatch(events, step))
+  if (options.json) terminal.json(options.full ? explanation : withoutTexts(explanation))
+  else for (const line of linesOf(explanation, options.full === true)) terminal.print(line)
+  return DONE
+}
+
+function withoutTexts({ messages, system, tools, ...rest }: Explanation): object {
+  const short = <T extends { readonly text: string }>(part: T): T => ({ ...part, text: brief(part.text, FIRST_WORDS) })
+  return { ...rest, system: system.map(short), tools: tools.map(short), messages: messages.map(({ message, ...part }) => ({ ...part, text: brief(textOf(message), FIRST_WORDS) })) }
+}
+
+/** Characters of a text that are shown of it. */
+const FIRST_WORDS = 80
+const SEGMENTS: readonly SegmentName[] = ['prefix', 'before', 'history', 'asked', 'after']
+
+function* linesOf(explanation: Explanation, full: boolean): Generator<string> {
+  const { session, cwd, name, seq, dispatch, size, config, system, tools, messages } = explanation
+  yield `session ${session}${cwd === undefined ? '' : `  ${cwd}`}`
+  const side = dispatch.purpose === undefined ? '' : `, a side request: ${brief(dispatch.purpose, 80)}`
+  yield `request ${name} (event ${seq}${side}): ${shownSize(size.bytes)}, ~${count(size.tokens)} tokens; ${explanation.rebuilds ? 'rebuilds byte for byte' : 'DOES NOT REBUILD as recorded'}`
+  yield* endLines(explanation)
+  yield* section('config', table(config.map(({ field, value, owner }) => [field, owner, brief(JSON.stringify(value), FIRST_WORDS)])))
+  yield* section('system', partLines(system.map((part) => ({ ...part, cells: [part.name, part.owner] })), full))
+  yield* section('tools', partLines(tools.map((part) => ({ ...part, cells: [part.name, part.owner] })), full))
+  let index = 0
+  for (const segment of SEGMENTS) {
+    const parts = messages.filter((part) => part.segment === segment)
+    if (segment === 'asked' && parts.length === 0) continue
+    yield* section(segment, partLines(parts.map((part) => messageRow(part, ++index)), full))
+  }
+  yield ''
+  yield* changeLines(explanation)
+  yield* cacheLines(explanation)
+}
+
+function* endLines({ end }: Explanation): Generator<string> {
+  if (!end) return yield '  it has not ended'
+  const { outcome, usage, finish, error } = end
+  const tokens = usage ? `: ${count(usage.input)} tokens in (${count(usage.cached)} cached${usage.written > 0 ? `, ${count(usage.written)} written` : ''}), ${count(usage.output)} out` : ''
+  yield `  it ended ${outcome}${finish ? `, ${finish}` : ''}${tokens}${error ? `; ${brief(error.message, 300)}` : ''}`
+}
+
+function* section(name: string, lines: readonly string[]): Generator<string> {
+  yield ''
+  yield lines.length === 0 ? `${name}  -` : name
+  for (const line of lines) yield `  ${line}`
+}
+
+interface Row extends Size {
+  readonly cells: readonly string[]
+  readonly text: string
+}
+
+function messageRow(part: MessagePart, index: number): Row {
+  return { bytes: part.bytes, tokens: part.tokens, cells: [`${index}`, part.role, part.owner], text: textOf(part.message) }
+}
+
+function partLines(rows: readonly Row[], full: boolean): readonly string[] {
+  const lines = table(rows.map(({ cells, bytes, tokens, text }) => [...cells, shownSize(bytes), `~${count(tokens)}`, full ? '' : brief(text, FIRST_WORDS)]))
+  return full ? lines.flatMap((line, index) => [line, ...rows[index]!.text.split('\n').map((text) => `    ${text}`)]) : lines
+}
+
+function textOf(message: Message): string {
+  return message.content.map(blockText).join('\n')
+}
+
+function blockText(block: Block): string {
+  switch (block.type) {
+    case 'text': return block.text
+    case 'reasoning': return `(reasoning) ${block.text}`
+    case 'image': return `[${block.mediaType} ${block.digest.slice(0, 12)}]`
+    case 'tool-call': return `→ ${block.name} ${shownArguments(block.arguments)}`
+    case 'tool-result': return `${block.error ? '✗' : '←'} ${block.name}: ${block.content.map(blockText).join('\n')}`
+  }
+}
+
+const WHY: Readonly<Record<HeaderChange['reason'], string>> = {
+  initial: 'the first request of the session',
+  resume: 'another process took the session up, and says anew what it sends',
+  fork: 'the session was forked here',
+  fallback: 'a delta could not say what changed',
+  delta: 'it changed while the session ran',
+}
+
+function* changeLines({ changes, drift, overrides, cached }: Explanation): Generator<string> {
+  if (changes.length === 0) yield `header: as in ${cached?.against === undefined ? 'the request before' : `request ${cached.against}`}`
+  for (const { seq, reason, substitute } of changes) {
+    yield `header: event ${seq}, ${reason}: ${substitute ? 'a substitute for this step, chosen after a failure' : WHY[reason]}`
+  }
+  if (changes.length > 0 && cached && drift.length === 0) yield '  nothing drifted'
+  for (const line of table(drift.map(({ field, item, owner, change }) => [change, field, item, owner]))) yield `  ${line}`
+  for (const { plugin, seam, reason, dropped } of overrides) {
+    yield `  override by ${plugin} in ${seam}: ${brief(reason, 300)}${dropped.length > 0 ? `; left out: ${dropped.join(', ')}` : ''}`
+  }
+}
+
+function* cacheLines({ cached, end }: Explanation): Generator<string> {
+  const billed = end?.usage ? `; the provider read ${count(end.usage.cached)} of ${count(end.usage.input)} tokens from its cache` : ''
+  if (!cached) return yield `cached: nothing was sent before${billed}`
+  const { bytes, of, newFrom, against, otherModel } = cached
+  const share = of === 0 ? 0 : Math.floor((bytes / of) * 100)
+  yield `cached: ${count(bytes)} of ${count(of)} bytes (${share} %) stand as in request ${against}${newFrom === undefined ? '' : `, new from ${newFrom} on`}${otherModel ? '; that went to another model' : ''}${billed}`
+}

@@ -1,0 +1,135 @@
+import type { OverrideNote } from '@headrace/agent'
+import type { Json, Message, Owner, Role } from '@headrace/message'
+import { type Drift, type EpochHeader, Fold, type HeaderReason, type RequestData, type SessionEvent, assembleRequest, effectiveHeader, headerDrift, partsAt, proveRequest, sectionsOf } from '@headrace/session'
+import { type DispatchEvent, nameOf } from './request-choice.ts'
+import { type Cached, cachedPart } from './cached-part.ts'
+import { type Size, sizeOf } from './size.ts'
+
+/** `asked`: what a side request adds. */
+export type SegmentName = 'prefix' | 'before' | 'history' | 'asked' | 'after'
+
+export interface MessagePart extends Size {
+  readonly segment: SegmentName
+  readonly owner: Owner
+  readonly role: Role
+  readonly message: Message
+}
+
+export interface NamedPart extends Size {
+  readonly name: string
+  readonly owner: Owner
+  readonly text: string
+}
+
+/** A header event between the request before and this one. */
+export interface HeaderChange {
+  readonly seq: number
+  readonly reason: HeaderReason | 'delta'
+  readonly substitute?: true
+}
+
+/** A request, taken apart: who put what into it, what is new in it, and what of it was sent before. */
+export interface Explanation {
+  readonly session: string
+  readonly cwd?: string
+  readonly name: string
+  readonly seq: number
+  readonly dispatch: DispatchEvent['data']
+  /** The digest that the log gives for it is that of what the log rebuilds. */
+  readonly rebuilds: boolean
+  readonly size: Size
+  readonly end?: SessionEvent<'request/end'>['data']
+  readonly config: readonly { readonly field: string; readonly value: Json; readonly owner: Owner }[]
+  readonly system: readonly NamedPart[]
+  readonly tools: readonly NamedPart[]
+  readonly messages: readonly MessagePart[]
+  readonly changes: readonly HeaderChange[]
+  readonly drift: readonly Drift[]
+  readonly overrides: readonly OverrideNote[]
+  /** Against the request before; absent for the first. */
+  readonly cached?: Cached
+}
+
+/** A request of the log with the header it went under. */
+interface Sent {
+  readonly event: DispatchEvent
+  readonly header: EpochHeader
+  readonly request: RequestData
+  readonly rebuilds: boolean
+}
+
+/** Takes a request of a log apart. @throws LogError where the log is not well-formed up to it */
+export function explainRequest(events: readonly SessionEvent[], target: DispatchEvent): Explanation {
+  const earlier = events.findLast((event): event is DispatchEvent => event.type === 'request/dispatch' && event.seq < target.seq)
+  const [sent, before] = rebuildBoth(events, target, earlier)
+  const { request, header } = sent
+  const end = endOf(events, target.seq)
+  const between = events.slice((earlier?.seq ?? -1) + 1, target.seq)
+  const open = events[0]
+  const cached = before && cachedPart(before.request, request)
+  return {
+    session: open?.type === 'session/open' ? open.data.id : '',
+    ...(open?.type === 'session/open' && open.data.cwd !== undefined && { cwd: open.data.cwd }),
+    name: nameOf(target),
+    seq: target.seq,
+    dispatch: target.data,
+    rebuilds: sent.rebuilds,
+    size: sizeOf({ tools: request.tools, system: request.system, messages: request.messages }),
+    ...(end && { end }),
+    ...headerParts(header),
+    messages: messageParts(request, target.data.messages?.length ?? 0),
+    changes: between.flatMap(changeOf),
+    drift: before ? headerDrift(before.header, header) : [],
+    overrides: between.flatMap((event) => (event.type === 'agent/override' ? [event.data] : [])),
+    ...(cached && { cached: { ...cached, against: nameOf(earlier!) } }),
+  }
+}
+
+function rebuildBoth(events: readonly SessionEvent[], target: DispatchEvent, earlier: DispatchEvent | undefined): readonly [Sent, Sent?] {
+  const fold = new Fold()
+  const open = events[0]
+  const id = open?.type === 'session/open' ? open.data.id : ''
+  let before: Sent | undefined
+  for (const event of events) {
+    fold.apply(event)
+    if (event !== earlier && event !== target) continue
+    const dispatch = event as DispatchEvent
+    const parts = partsAt(fold, id, event.seq, dispatch.data)
+    const { digest } = proveRequest(parts.header, fold.surface.chain(), parts.side)
+    const sent = { event: dispatch, header: effectiveHeader(parts.header, parts.side), request: assembleRequest(parts), rebuilds: digest === dispatch.data.digest }
+    // Read now: the history it shares grows on.
+    void sent.request.messages
+    if (event === target) return before ? [sent, before] : [sent]
+    before = sent
+  }
+  throw new Error('the request is not in the log')
+}
+
+function endOf(events: readonly SessionEvent[], dispatch: number): SessionEvent<'request/end'>['data'] | undefined {
+  for (const event of events) if (event.type === 'request/end' && event.data.dispatch === dispatch) return event.data
+  return undefined
+}
+
+function headerParts(header: EpochHeader): Pick<Explanation, 'config' | 'system' | 'tools'> {
+  const { config, owners } = header
+  const ownerIn = (keyed: Readonly<Record<string, Owner>> | undefined, key: string): Owner => (keyed && Object.hasOwn(keyed, key) ? keyed[key]! : 'loop')
+  return {
+    config: Object.entries(config).map(([field, value]) => ({ field, value: value as Json, owner: ownerIn(owners.config, field) })),
+    system: sectionsOf(header).map(({ owner, text }, index) => ({ name: `${index + 1}`, owner, text, ...sizeOf(text) })),
+    tools: (header.tools ?? []).map((tool) => ({ name: tool.name, owner: ownerIn(owners.tools, tool.name), text: tool.description, ...sizeOf(tool) })),
+  }
+}
+
+function messageParts({ messages, owners, segments }: RequestData, asked: number): readonly MessagePart[] {
+  const lengths: readonly (readonly [SegmentName, number])[] = [
+    ['prefix', segments.prefix], ['before', segments.before], ['history', segments.history - asked], ['asked', asked], ['after', segments.after],
+  ]
+  const names = lengths.flatMap(([name, length]) => Array.from({ length }, () => name))
+  return messages.map((message, index) => ({ segment: names[index]!, owner: owners[index]!, role: message.role, message, ...sizeOf(message) }))
+}
+
+function changeOf(event: SessionEvent): readonly HeaderChange[] {
+  if (event.type !== 'request/header' && event.type !== 'request/header-delta') return []
+  const reason = event.type === 'request/header' ? event.data.reason : 'delta'
+  return [{ seq: event.seq, reason, ...(event.data.substitute && { substitute: true }) }]
+}

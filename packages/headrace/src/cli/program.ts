@@ -1,0 +1,112 @@
+import { Command, CommanderError } from 'commander'
+import { readFileSync } from 'node:fs'
+import { DONE, FAILED, USAGE, UsageError, describeError } from './error.ts'
+import { type ExplainOptions, explain } from './explain.ts'
+import { leave } from './leave.ts'
+import { type RunOptions, run } from './run.ts'
+import { removeSession, sessions } from './sessions.ts'
+import { Terminal } from './terminal.ts'
+import { type VerifyOptions, verify } from './verify.ts'
+
+/** Runs a command line. Returns the exit code: 0 done, 1 failed, 2 usage, 130 cancelled. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const terminal = new Terminal(process.stdout, process.stderr, process.env)
+  const debug = argv.includes('--debug')
+  const fail = (error: unknown): number => {
+    terminal.warn(describeError(error, debug))
+    return error instanceof UsageError ? USAGE : FAILED
+  }
+  for (const name of ['uncaughtException', 'unhandledRejection'] as const) process.on(name, (error: unknown) => void leave(fail(error)))
+  let code = DONE
+  try {
+    await program(terminal, (result) => (code = result)).parseAsync(argv, { from: 'user' })
+    return code
+  } catch (error) {
+    if (!(error instanceof CommanderError)) return fail(error)
+    return error.exitCode === 0 ? DONE : fail(new UsageError(usageProblem(error)))
+  }
+}
+
+function program(terminal: Terminal, done: (code: number) => void): Command {
+  const root = new Command('headrace')
+    .description('LLM agents whose every request rebuilds from the log.')
+    .version(version())
+    .exitOverride()
+    // Our own line is printed instead: commander's would repeat the value of an unknown option, which may be a key.
+    .configureOutput({ outputError: () => undefined })
+    .showSuggestionAfterError(false)
+    .helpCommand(false)
+  defineRun(root, terminal, done)
+  defineSessions(root, terminal, done)
+  const debug = (command: Command): Command => command.option('--debug', 'show the stack of an error')
+  debug(root.command('explain'))
+    .description('show a request in its parts: who put each there, what changed, what was sent before')
+    .argument('<session>', 'id of a session, "last", or a .jsonl file')
+    .argument('[step]', 'turn.step, turn.step.attempt, a step of the last turn, or #seq (default: the last request)')
+    .option('--full', 'whole texts instead of first words')
+    .option('--json', 'as JSON')
+    .action(async (what: string, step: string | undefined, options: ExplainOptions) => done(await explain(what, step, options, terminal)))
+  debug(root.command('verify'))
+    .description('rebuild every request from the log and compare; exit code 1 where one differs')
+    .argument('<session>', 'id of a session, "last", or a .jsonl file')
+    .option('--digest', 'print the last chain too; kept elsewhere, it proves that nobody recomputed the log')
+    .option('--json', 'as JSON')
+    .action(async (what: string, options: VerifyOptions) => done(await verify(what, options, terminal)))
+  return root
+}
+
+function defineRun(root: Command, terminal: Terminal, done: (code: number) => void): void {
+  root.command('run')
+    .description('give an agent a prompt in this folder, and follow it to the end')
+    .argument('[prompt...]', 'what to do; "-", or nothing where something is piped, reads it from stdin')
+    .option('--cwd <folder>', 'the folder it works in (default: this one)')
+    .option('--model <provider/model>', 'e.g. deepseek/deepseek-chat (default: HEADRACE_MODEL)')
+    .option('--base-url <url>', 'an OpenAI-compatible endpoint (default: HEADRACE_BASE_URL)')
+    .option('--session <id>', 'go on with this session, or begin it under this id')
+    .option('--continue', 'go on with the newest session of this folder; without a prompt, finish what is open or queued')
+    .option('--yes', 'allow what would be asked: writing, editing, commands')
+    .option('--json', 'a JSON line for every event and piece of an answer, and a last one {"type":"result",…}')
+    .option('--debug', 'show stacks and what plugins log')
+    .addHelpText('after', RUN_HELP)
+    .action(async (words: string[], options: RunOptions) => {
+      if (options.continue && options.session !== undefined) throw new UsageError('--continue and --session name two sessions; give one of them')
+      done(await run(words, options, terminal))
+    })
+}
+
+const RUN_HELP = `
+A key comes from the provider's variable (OPENAI_API_KEY, DEEPSEEK_API_KEY, …) or HEADRACE_API_KEY, never from an argument.
+With --base-url a known provider in front of the model is reached there; any other name is sent to it as it is.
+HEADRACE_BASE_URL goes with HEADRACE_MODEL, and with models that name no known provider.
+Ctrl-C cancels the turn, a second one leaves. Exit codes: 0 done, 1 ended otherwise, 2 usage, 130 cancelled.
+
+  headrace run "Why does the test fail?" --model deepseek/deepseek-chat
+  headrace run "Fix it." --continue --yes
+  headrace run "Hello" --model qwen3 --base-url http://localhost:8000/v1`
+
+function defineSessions(root: Command, terminal: Terminal, done: (code: number) => void): void {
+  const command = root.command('sessions')
+    .description('list the sessions, newest first')
+    .option('--json', 'a JSON line for each')
+    .option('--debug', 'show the stack of an error')
+    .action(async (options: { readonly json?: true }) => done(await sessions(options, terminal)))
+  command.command('rm')
+    .description('remove a session and its blobs')
+    .argument('<id>')
+    .action(async (id: string) => done(await removeSession(id, terminal)))
+}
+
+function version(): string {
+  return (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version
+}
+
+/** Commander's words, without what came behind an unknown option's name. */
+function usageProblem({ code, message }: CommanderError): string {
+  if (code === 'commander.help') return 'say what to do: run, sessions, explain or verify; see headrace --help'
+  if (code === 'commander.unknownOption') {
+    const flag = /'(--[^'=\s]+|-[^'])/.exec(message)?.[1] ?? ''
+    const isKey = /key|token|secret|auth/i.test(flag)
+    return `there is no option ${flag}${isKey ? '; a key comes from the provider\'s variable or HEADRACE_API_KEY, never from an argument' : ''}; see --help`
+  }
+  return `${message.replace(/^error: /, '')}; see --help`
+}

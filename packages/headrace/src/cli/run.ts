@@ -1,0 +1,180 @@
+import type { Agent } from '@headrace/agent'
+import { HeadraceError, messageOf } from '@headrace/message'
+import type { Fold, SessionStore } from '@headrace/session'
+import { presets } from '@headrace/plugin-ai-sdk'
+import type { Context } from 'cordis'
+import type { Config } from '../plugin.ts'
+import { ENDPOINT, providerOf, routeOf } from '../route.ts'
+import { boot, shutDown } from './app.ts'
+import type { Audience } from './audience.ts'
+import { CANCELLED, DONE, FAILED, UsageError } from './error.ts'
+import { Interrupts } from './interrupts.ts'
+import { jsonLines } from './json-lines.ts'
+import { permission } from './permission.ts'
+import { readPrompt } from './prompt-input.ts'
+import { foldOf, folderOf, newestIn, openStore } from './store.ts'
+import { type Summary, Tally } from './tally.ts'
+import type { Terminal } from './terminal.ts'
+import { Transcript } from './transcript.ts'
+
+export interface RunOptions {
+  readonly cwd?: string
+  readonly model?: string
+  readonly baseUrl?: string
+  readonly session?: string
+  readonly continue?: true
+  readonly yes?: true
+  readonly json?: true
+  readonly debug?: true
+}
+
+/** A session that is there, folded to its end. */
+interface Found {
+  readonly id: string
+  readonly fold: Fold
+}
+
+/** What a run was asked for, everything checked that can be before anything is started. */
+interface Plan {
+  readonly cwd: string | undefined
+  readonly prompt: string | undefined
+  /** The session to go on with. */
+  readonly found: Found | undefined
+  /** Of a new one. */
+  readonly id: string | undefined
+  readonly config: Config
+}
+
+/** `headrace run`: gives an agent a prompt, or lets it finish what it left, and follows it to the end. Returns the exit code. */
+export async function run(words: readonly string[], options: RunOptions, terminal: Terminal): Promise<number> {
+  const plan = await planOf(words, options, terminal)
+  if (typeof plan === 'number') return plan
+  const audience = options.json ? jsonLines(terminal) : new Transcript(terminal)
+  const interrupts = new Interrupts((line) => terminal.warn(line))
+  let app: Context | undefined
+  try {
+    app = await boot(plan.config, terminal, options.debug === true)
+    await app.plugin(permission, { yes: options.yes === true, interrupt: () => interrupts.interrupt('SIGINT'), ...askedOn(process.stdin, process.stderr) })
+    if (interrupts.signal.aborted) return CANCELLED
+    const agent = await agentOf(app, plan, options)
+    if (plan.found && !options.json) terminal.note(`session ${agent.id}, continued`)
+    const summary = await follow(agent, plan, audience, [interrupts.signal, terminal.closed])
+    audience.end(summary)
+    return exitCode(summary)
+  } catch (error) {
+    if (options.json && !(error instanceof UsageError)) terminal.json({ type: 'result', reason: 'error', error: { code: error instanceof HeadraceError ? error.code : 'ERROR', message: messageOf(error) } })
+    throw error
+  } finally {
+    if (app) await shutDown(app, terminal)
+    interrupts.stop()
+  }
+}
+
+async function planOf(words: readonly string[], options: RunOptions, terminal: Terminal): Promise<Plan | number> {
+  const cwd = folderOf(options.cwd ?? '.')
+  // What --continue is for needs no prompt, and must not wait for a pipe that nobody closes.
+  const prompt = await readPrompt({ words, fromPipe: options.continue !== true })
+  const store = openStore()
+  const found = await findSession(store, options, cwd)
+  if (prompt === undefined) {
+    if (!options.continue && options.session === undefined) throw new UsageError('there is no prompt; give it as an argument, e.g. headrace run "Why does the test fail?", or pipe it into stdin')
+    const idle = idleReason(found, options, cwd)
+    if (idle) return tellIdle(idle, found, options, terminal)
+  } else if (options.continue && !found) terminal.warn(`headrace: there is no session of ${cwd} yet; a new one begins`)
+  return { prompt, found, id: options.session, cwd: found && options.cwd === undefined ? undefined : cwd, config: configOf(options, found) }
+}
+
+async function findSession(store: SessionStore, options: RunOptions, cwd: string): Promise<Found | undefined> {
+  const id = options.continue ? await newestIn(store, cwd) : options.session
+  if (id === undefined) return undefined
+  try {
+    const fold = await foldOf(store, id)
+    if (fold.length > 0) return { id, fold }
+    // Its process died before anything was written: nothing is lost with it, and its id is free again.
+    await store.remove(id)
+  } catch (error) {
+    if (!(error instanceof HeadraceError && error.code === 'SESSION_NOT_FOUND')) throw error
+  }
+  return undefined
+}
+
+interface Idle {
+  readonly code: number
+  readonly why: string
+}
+
+/** Why there is nothing to go on with; `undefined` where there is something. */
+function idleReason(found: Found | undefined, options: RunOptions, cwd: string): Idle | undefined {
+  if (!found) return { code: FAILED, why: `nothing was acknowledged yet: there is no session ${options.session ?? `of ${cwd}`}; begin one with: headrace run "<prompt>"` }
+  const { turn, turns, queue, owed } = found.fold.ledger
+  if (turn || queue.length > 0 || owed) return undefined
+  if (turns === 0) return { code: FAILED, why: `nothing was acknowledged yet: session ${found.id} has no prompt` }
+  return { code: DONE, why: `nothing is left open in session ${found.id}` }
+}
+
+function tellIdle({ code, why }: Idle, found: Found | undefined, { json }: RunOptions, terminal: Terminal): number {
+  if (json) terminal.json({ type: 'result', ...(found && { session: found.id }), reason: code === DONE ? 'done' : 'error', message: why, text: '', turns: 0, steps: 0 })
+  terminal.warn(`headrace: ${why}`)
+  return code
+}
+
+/** The usual set, and where requests go. Judged here, for a turn that cannot send its request would settle its prompt. */
+function configOf(options: RunOptions, found: Found | undefined): Config {
+  const { HEADRACE_MODEL, HEADRACE_BASE_URL } = process.env
+  const logged = found?.fold.headers.baseline?.config
+  const model = options.model ?? (logged ? undefined : HEADRACE_MODEL || undefined)
+  if (model === undefined && !logged) throw new UsageError('there is no model; give --model <provider/model>, or set HEADRACE_MODEL (and HEADRACE_BASE_URL for an endpoint of your own)')
+  const provider = model === undefined ? logged!.provider : providerOf(model)
+  // The variable goes with HEADRACE_MODEL, and with names that say no provider: another provider's key stays at its own address.
+  const isForVariable = provider === undefined || provider === ENDPOINT || (options.model === undefined && provider === providerOf(HEADRACE_MODEL ?? ''))
+  const baseURL = options.baseUrl ?? (isForVariable ? HEADRACE_BASE_URL || undefined : undefined)
+  if (provider === undefined && baseURL === undefined) {
+    const known = presets().map(({ name }) => name).join(', ')
+    throw new UsageError(`the model ${JSON.stringify(model)} names no provider; write provider/model with one of ${known}, or say where it is with --base-url`)
+  }
+  if (provider === ENDPOINT && baseURL === undefined) throw new UsageError('where is the endpoint? Say so with --base-url, or set HEADRACE_BASE_URL')
+  return { ...(model !== undefined && { model }), ...(baseURL !== undefined && { baseURL }) }
+}
+
+async function agentOf(app: Context, { found, id, cwd, config }: Plan, options: RunOptions): Promise<Agent> {
+  // What the command line names beats the log; a default does not.
+  const model = options.model === undefined ? undefined : routeOf(options.model, config.baseURL).model
+  const common = { ...(cwd !== undefined && { cwd }), ...(model !== undefined && { model }) }
+  return found ? app.agents.resume(found.id, common) : app.agents.create({ ...common, ...(id !== undefined && { id }) })
+}
+
+async function follow(agent: Agent, { prompt }: Plan, audience: Audience, stops: readonly AbortSignal[]): Promise<Summary> {
+  const tally = new Tally(agent.id)
+  agent.session.on('event', (event) => {
+    tally.add(event)
+    audience.event(event)
+  })
+  agent.session.on('chunk', (chunk) => audience.chunk(chunk))
+  // Disposed, so that what is queued behind the cancelled turn waits for --continue.
+  const stop = (signal: AbortSignal) => (): void => {
+    agent.cancel(typeof signal.reason === 'string' ? signal.reason : 'its output was closed')
+    void agent.dispose()
+  }
+  const stopping = stops.map((signal) => [signal, stop(signal)] as const)
+  for (const [signal, listener] of stopping) signal.addEventListener('abort', listener, { once: true })
+  const handle = prompt === undefined ? undefined : agent.prompt(prompt)
+  if (!handle) agent.wake()
+  if (stops.some((signal) => signal.aborted)) stop(stops.find((signal) => signal.aborted)!)()
+  await agent.idle()
+  const lost = { code: 'TURN_LOST', message: 'the turn did not end; its session took no more events' }
+  const result = handle ? await handle.result : { reason: 'error' as const, error: lost }
+  for (const [signal, listener] of stopping) signal.removeEventListener('abort', listener)
+  await agent.dispose()
+  return tally.summary(result)
+}
+
+/** Who can be asked: somebody who sits at both ends. */
+function askedOn(input: NodeJS.ReadStream, output: NodeJS.WriteStream): { readonly terminal?: { readonly input: NodeJS.ReadStream; readonly output: NodeJS.WriteStream } } {
+  return input.isTTY && output.isTTY ? { terminal: { input, output } } : {}
+}
+
+function exitCode({ reason }: Summary): number {
+  if (reason === 'done') return DONE
+  return reason === 'cancelled' || reason === 'withdrawn' ? CANCELLED : FAILED
+}
+

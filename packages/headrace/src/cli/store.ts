@@ -1,0 +1,70 @@
+import { realpathSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { Fold, type SessionEvent, type SessionInfo, type SessionStore } from '@headrace/session'
+import { JsonlStore, defaultDirectory, readLog } from '@headrace/plugin-store-jsonl'
+import { CommandError, UsageError } from './error.ts'
+
+/** The store that the command uses. */
+export function openStore(): SessionStore {
+  return new JsonlStore({ directory: defaultDirectory(), fsync: 'barrier' })
+}
+
+/** A log to look at, wherever it is. */
+export interface Log {
+  /** What to call it: the session's id, or the file. */
+  readonly name: string
+  batches(): AsyncIterable<readonly SessionEvent[]>
+}
+
+/**
+ * The log that `<session | last | file>` names. `last` is this folder's newest session, or the newest of all where it has none; what
+ * has a slash in it, or ends in `.jsonl`, is a file.
+ *
+ * @throws CommandError
+ */
+export async function findLog(store: SessionStore, what: string): Promise<Log> {
+  if (/[/\\]|\.jsonl$/.test(what)) {
+    if (!statSync(what, { throwIfNoEntry: false })?.isFile()) throw new CommandError(`there is no file ${what}`)
+    return { name: what, batches: () => readLog(what) }
+  }
+  const id = what === 'last' ? await lastSession(store) : what
+  return { name: id, batches: () => store.load(id) }
+}
+
+async function lastSession(store: SessionStore): Promise<string> {
+  const cwd = folderOf('.')
+  const sessions: SessionInfo[] = []
+  for await (const info of store.list()) if (info.open) sessions.push(info)
+  const last = sessions.find(({ open }) => open?.cwd === cwd) ?? sessions[0]
+  if (!last) throw new CommandError('there is no session yet; begin one with: headrace run "<prompt>"')
+  return last.id
+}
+
+/** The newest session of a folder. */
+export async function newestIn(store: SessionStore, cwd: string): Promise<string | undefined> {
+  for await (const { id, open } of store.list()) if (open?.cwd === cwd) return id
+  return undefined
+}
+
+/** All events of a log. */
+export async function readAll(log: Log): Promise<readonly SessionEvent[]> {
+  const events: SessionEvent[] = []
+  for await (const batch of log.batches()) events.push(...batch)
+  return events
+}
+
+/** A log folded to its end: what is open, queued and owed, and which model it was with. */
+export async function foldOf(store: SessionStore, id: string): Promise<Fold> {
+  const fold = new Fold()
+  for await (const batch of store.load(id)) for (const event of batch) fold.apply(event)
+  return fold
+}
+
+/** The real path of a folder. @throws UsageError where there is none */
+export function folderOf(path: string): string {
+  try {
+    const real = realpathSync(resolve(path))
+    if (statSync(real).isDirectory()) return real
+  } catch { /* said below */ }
+  throw new UsageError(`there is no folder ${path}`)
+}

@@ -1,0 +1,49 @@
+import { NO_USAGE, type Usage, addUsage, textOf } from '@headrace/message'
+import type { ErrorRecord, SessionEvent, TurnFinish, TurnReason } from '@headrace/session'
+
+/** What became of a run: of its one turn, or of all that a queue held. */
+export interface Summary {
+  readonly session: string
+  /** Of the first turn that was not `done`, else `done`. */
+  readonly reason: TurnReason | 'withdrawn'
+  readonly error?: ErrorRecord
+  /** Why the last answer ended. */
+  readonly finish?: TurnFinish
+  /** Of the last answer. */
+  readonly text: string
+  readonly turns: number
+  readonly steps: number
+  readonly usage: Usage
+}
+
+/** Counts a run while its events pass by. */
+export class Tally {
+  private readonly session: string
+  private ended: SessionEvent<'turn/end'>['data'] | undefined
+  private text = ''
+  private turns = 0
+  private steps = 0
+  private usage = NO_USAGE
+
+  constructor(session: string) {
+    this.session = session
+  }
+
+  add(event: SessionEvent): void {
+    switch (event.type) {
+      case 'step/start': this.steps++; return
+      case 'assistant/message': this.text = textOf(event.data.message); return
+      case 'request/end': if (event.data.usage) this.usage = addUsage(this.usage, event.data.usage); return
+      case 'turn/end':
+        this.turns++
+        if (!this.ended || this.ended.reason === 'done') this.ended = event.data
+    }
+  }
+
+  /** @param otherwise what became of the run where no turn ended in the log */
+  summary(otherwise: { readonly reason: Summary['reason']; readonly error?: ErrorRecord }): Summary {
+    const { session, text, turns, steps, usage } = this
+    const { reason, error, finish } = this.ended ?? { ...otherwise, finish: undefined }
+    return { session, reason, ...(error && { error }), ...(finish && { finish }), text, turns, steps, usage }
+  }
+}

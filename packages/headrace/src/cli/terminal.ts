@@ -1,0 +1,88 @@
+import type { WriteStream } from 'node:tty'
+import { visible } from './visible.ts'
+
+/** A stream as the terminal writes to it. */
+export type Sink = Pick<NodeJS.WritableStream, 'write' | 'on'> & Partial<Pick<WriteStream, 'isTTY'>>
+
+/** Where a command speaks: answers on stdout; everything else on stderr, dim where that is a terminal. */
+export class Terminal {
+  private readonly out: Sink
+  private readonly err: Sink
+  private readonly dims: boolean
+  private outColumn = 0
+  private errColumn = 0
+  private readonly closing = new AbortController()
+
+  constructor(out: Sink, err: Sink, env: NodeJS.ProcessEnv) {
+    this.out = out
+    this.err = err
+    this.dims = err.isTTY === true && !env.NO_COLOR
+    // `headrace … | head` closes the pipe: what is said from then on is for nobody, and no reason to crash.
+    out.on('error', () => this.closing.abort())
+    err.on('error', () => undefined)
+  }
+
+  /** Aborted when stdout was closed by whoever read it. */
+  get closed(): AbortSignal {
+    return this.closing.signal
+  }
+
+  /** Text of an answer, as it comes. A program gets it as it is, a terminal what is safe to show. */
+  text(text: string): void {
+    this.breakLine('err')
+    this.writeOut(this.out.isTTY ? visible(text) : text)
+  }
+
+  /** A line on stdout. */
+  print(line: string): void {
+    this.breakLine('err')
+    this.writeOut(`${this.out.isTTY ? visible(line) : line}\n`)
+  }
+
+  /** A JSON line on stdout. C1 controls are escaped too, so that a terminal is safe. */
+  json(value: unknown): void {
+    // eslint-disable-next-line no-control-regex
+    this.writeOut(`${JSON.stringify(value).replace(/[\u007f-\u009f]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`)}\n`)
+  }
+
+  /** Text beside the answer, as it comes: reasoning. */
+  aside(text: string): void {
+    this.breakLine('out')
+    this.writeErr(visible(text), true)
+  }
+
+  /** A line beside the answer. */
+  note(line: string): void {
+    this.breakLines()
+    this.writeErr(`${visible(line)}\n`, true)
+  }
+
+  /** A line that must be seen. */
+  warn(line: string): void {
+    this.breakLines()
+    this.writeErr(`${visible(line)}\n`, false)
+  }
+
+  /** Ends lines that were begun, so that what comes next stands on its own. */
+  breakLines(): void {
+    this.breakLine('out')
+    this.breakLine('err')
+  }
+
+  private breakLine(which: 'out' | 'err'): void {
+    if (which === 'out' && this.outColumn > 0) this.writeOut('\n')
+    if (which === 'err' && this.errColumn > 0) this.writeErr('\n', false)
+  }
+
+  private writeOut(text: string): void {
+    if (text === '' || this.closing.signal.aborted) return
+    this.outColumn = text.endsWith('\n') ? 0 : 1
+    this.out.write(text)
+  }
+
+  private writeErr(text: string, dim: boolean): void {
+    if (text === '') return
+    this.errColumn = text.endsWith('\n') ? 0 : 1
+    this.err.write(dim && this.dims ? `\x1b[2m${text}\x1b[22m` : text)
+  }
+}

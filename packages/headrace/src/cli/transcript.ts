@@ -1,0 +1,84 @@
+import { type Chunk, type JsonObject, callsOf, textOf } from '@headrace/message'
+import type { SessionEvent } from '@headrace/session'
+import type { Audience } from './audience.ts'
+import type { Summary } from './tally.ts'
+import type { Terminal } from './terminal.ts'
+import { brief } from './visible.ts'
+
+/** A run for a person: the answer on stdout as it comes; reasoning, tool calls, results and how it ended on stderr. */
+export class Transcript implements Audience {
+  private readonly terminal: Terminal
+  /** What the last attempt failed with; told where another follows, for the end of the turn tells it otherwise. */
+  private failed: string | undefined
+
+  constructor(terminal: Terminal) {
+    this.terminal = terminal
+  }
+
+  chunk(chunk: Chunk): void {
+    if (chunk.type === 'text') this.terminal.text(chunk.text)
+    if (chunk.type === 'reasoning') this.terminal.aside(chunk.text)
+  }
+
+  event(event: SessionEvent): void {
+    const { terminal } = this
+    switch (event.type) {
+      case 'request/dispatch':
+        if (this.failed !== undefined) terminal.note(`✗ the request failed, and goes out again: ${brief(this.failed, 500)}`)
+        this.failed = undefined
+        return
+      case 'request/end':
+        terminal.breakLines()
+        this.failed = event.data.error?.message
+        return
+      case 'assistant/message':
+        for (const call of callsOf(event.data.message)) terminal.note(`→ ${brief(call.name, 64)} ${shownArguments(call.arguments)}`)
+        return
+      case 'tool/result': {
+        const [block] = event.data.message.content
+        const failed = event.data.outcome !== 'done'
+        return terminal.note(`${failed ? '✗' : '←'} ${brief(block.name, 64)}: ${shownResult(textOf(block))}`)
+      }
+      case 'user/message': if (event.data.owner !== 'user') terminal.note(`+ ${event.data.owner}: ${brief(textOf(event.data.message), 200)}`)
+    }
+  }
+
+  end({ session, reason, error, finish, steps, usage }: Summary): void {
+    const { terminal } = this
+    terminal.breakLines()
+    if (finish === 'length') terminal.warn('headrace: warning: the answer was cut off at the model\'s output limit')
+    if (finish === 'empty' && reason === 'done') terminal.warn('headrace: warning: the model ended its turn without a word')
+    if (reason === 'cancelled' || reason === 'withdrawn') terminal.warn(`headrace: ${error?.message ?? 'cancelled'}`)
+    else if (reason !== 'done') terminal.warn(`headrace: ${reason === 'error' ? '' : `the turn ended with "${reason}": `}${error?.message ?? 'the turn failed'}`)
+    const cached = usage.cached > 0 ? ` (${count(usage.cached)} cached)` : ''
+    terminal.note(`${steps} step${steps === 1 ? '' : 's'} · ${count(usage.input)} tokens in${cached}, ${count(usage.output)} out · session ${session}`)
+  }
+}
+
+export function count(number: number): string {
+  return number.toLocaleString('en-US')
+}
+
+/** Arguments of a call on one line: `path="a.js" old="…"`; what is no JSON object as it came. */
+export function shownArguments(text: string): string {
+  const input = parsed(text)
+  if (!input) return brief(text, 160)
+  const fields = Object.entries(input).map(([name, value]) => `${brief(name, 40)}=${brief(JSON.stringify(value), 80)}`)
+  return brief(fields.join(' '), 200)
+}
+
+function parsed(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A result on one line: its first and last line, where it has more, and how many. */
+function shownResult(text: string): string {
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  const [first = '(nothing)'] = lines
+  return lines.length < 2 ? brief(first, 160) : `${brief(first, 100)} … ${brief(lines.at(-1)!, 60)} (${lines.length} lines)`
+}
