@@ -47,6 +47,8 @@ export class Session {
   private fold = new Fold()
   private readonly witness: Witness | undefined
   private closed: string | undefined
+  /** The messages as they were derived last: they are asked for more often than they change. */
+  private derived: { readonly from: readonly Entry[] | undefined; readonly messages: readonly Message[] } = { from: undefined, messages: [] }
 
   private constructor(lease: Lease, options: SessionOptions) {
     this.id = lease.id
@@ -132,7 +134,10 @@ export class Session {
   /** The history: frozen messages, as of the boundary while a step is open. Never prefix, before or after (L7). */
   deriveMessages(): readonly Message[] {
     const { entries, length } = this.fold.surface.snapshot()
-    return Object.freeze(entries.slice(0, length).map((entry) => entry.message))
+    if (this.derived.from !== entries || this.derived.messages.length !== length) {
+      this.derived = { from: entries, messages: Object.freeze(entries.map((entry) => entry.message)) }
+    }
+    return this.derived.messages
   }
 
   /** The newest part of the history: the entries from an event on, the open step's included. Costs what it returns. */

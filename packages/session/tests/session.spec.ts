@@ -241,6 +241,21 @@ describe('deriveMessages', () => {
     expect((await Session.open(store, 'demo')).deriveMessages()).toEqual(messages)
   })
 
+  it('is the same list until something is added or replaced, and tells each apart', async () => {
+    const session = await create()
+    const inject = (text: string) => session.append({ type: 'context/message', data: { message: system(text), owner: 'x/y' } })
+    expect(session.deriveMessages()).toEqual([])
+    const { seq } = inject('one')
+    const one = session.deriveMessages()
+    session.append(prompt('only queued'))
+    expect(session.deriveMessages()).toBe(one)
+    session.append({ type: 'surface/replace', data: { first: `${seq}`, last: `${seq}`, messages: [{ message: system('1'), owner: 'x/y' }], owner: 'x/y', reason: 'r' } })
+    expect(session.deriveMessages().map(textOf)).toEqual(['1'])
+    inject('two')
+    expect(session.deriveMessages().map(textOf)).toEqual(['1', 'two'])
+    expect(one.map(textOf)).toEqual(['one'])
+  })
+
   it('L7: never has what is in the header only', async () => {
     const log = new LogBuilder()
     log.prompt('do it')
