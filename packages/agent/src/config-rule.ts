@@ -26,19 +26,22 @@ export function configRule(seed: CallConfig, reporter: Reporter): SeamRule<Owned
       const fields: Record<string, unknown> = {}
       const owners: Record<string, string> = {}
       const lost: string[] = []
+      let changed = false
       for (const field of CONFIG_FIELDS) {
         const theirs = others.config[field]
         const isTheirs = sameJson(own[field], theirs)
         const isLost = !isTheirs && sameJson(own[field], seed[field]) && !overriding
         if (isLost) lost.push(field)
-        const chosen = isTheirs || isLost ? theirs : own[field]
+        const isOwn = !isTheirs && !isLost
+        const chosen = isOwn ? own[field] : theirs
+        changed ||= isOwn
         if (chosen === undefined) continue
         fields[field] = chosen
-        owners[field] = isTheirs || isLost ? (others.owners[field] ?? 'app') : ownerOf(plugin, undefined, 'request')
+        owners[field] = isOwn ? ownerOf(plugin, undefined, 'request') : (others.owners[field] ?? 'app')
       }
       if (overriding) reporter.overrides.push({ plugin, seam, reason: returned.reason, dropped: [] })
       if (lost.length > 0) reporter.lost(plugin, seam, `it dropped the ${lost.join(', ')} that another set`)
-      return { config: toConfig(fields), owners }
+      return changed ? { config: toConfig(fields), owners } : others
     },
   }
 }

@@ -56,7 +56,7 @@ const UNLOADING = 5
 
 /** Tells what runs on behalf of a plugin that the plugin has gone (L19). One Cordis listener for all. */
 export class Departures {
-  private readonly waiting = new Map<Fiber, Set<() => void>>()
+  private readonly waiting = new WeakMap<Fiber, Set<() => void>>()
 
   constructor(ctx: Context) {
     ctx.on('internal/status', (fiber) => {
@@ -68,12 +68,10 @@ export class Departures {
   /** Calls back when the fiber unloads; returns the call that stops waiting. */
   watch(fiber: Fiber, gone: () => void): () => void {
     if (!fiber.runtime) return () => undefined
-    const set = this.waiting.get(fiber) ?? new Set()
-    this.waiting.set(fiber, set.add(gone))
-    return () => {
-      set.delete(gone)
-      if (set.size === 0) this.waiting.delete(fiber)
-    }
+    let set = this.waiting.get(fiber)
+    if (!set) this.waiting.set(fiber, (set = new Set()))
+    set.add(gone)
+    return () => void set.delete(gone)
   }
 }
 

@@ -11,9 +11,17 @@ export function sha256(data: string | Uint8Array): Digest {
 
 const digests = new WeakMap<object, Digest>()
 
+/** The text asked for last: a system prompt is the same from step to step. */
+let recent = { text: '', digest: sha256('""') }
+
+function digestOfText(text: string): Digest {
+  if (text !== recent.text) recent = { text, digest: sha256(JSON.stringify(text)) }
+  return recent.digest
+}
+
 /** SHA-256 of a value's exact JSON, computed on first need and kept for values that are ours (nobody can change those). */
 export function digestOf(value: object | string): Digest {
-  if (typeof value === 'string') return sha256(JSON.stringify(value))
+  if (typeof value === 'string') return digestOfText(value)
   const known = digests.get(value)
   if (known !== undefined) return known
   const digest = sha256(JSON.stringify(value))
@@ -42,8 +50,9 @@ export function chainOf(values: readonly object[] | undefined): Digest {
   return link
 }
 
-/** Equal as JSON text: by identity, then by digest where that is kept, then by text. */
+/** Equal as JSON text: by identity, then by digest where one is kept, then by text. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true
-  return isOurs(a) && isOurs(b) ? digestOf(a as object) === digestOf(b as object) : sameJson(a, b)
+  const kept = isOurs(a) && isOurs(b) && (digests.has(a as object) || digests.has(b as object))
+  return kept ? digestOf(a as object) === digestOf(b as object) : sameJson(a, b)
 }

@@ -119,8 +119,11 @@ class Copier {
 
 /** A list each of whose items is ours by itself, so that its digest is computed once wherever it stands. */
 export function copyList<T>(list: readonly T[], at = '$'): readonly T[] {
-  return isOurs(list) ? list : copyJson(list.map((item, index) => copyJson(item, `${at}[${index}]`)), at)
+  if (isOurs(list)) return list
+  return list.length === 0 ? EMPTY : copyJson(list.map((item, index) => copyJson(item, `${at}[${index}]`)), at)
 }
+
+const EMPTY: readonly never[] = adoptJson([])
 
 /** Freezes a value that only we hold and that is JSON already, such as what `JSON.parse` just returned. */
 export function adoptJson<T>(value: T): T {

@@ -1,5 +1,5 @@
 import type { CallConfig, ConfigField, Message, Owner } from '@headrace/message'
-import { adoptJson, digestOf } from '@headrace/message'
+import { adoptJson, chainOf, digestOf } from '@headrace/message'
 import { LogError } from './error.ts'
 import type { EventDraft, SessionEvent } from './event.ts'
 import { type EpochHeader, type FieldRef, type HeaderData, type HeaderDelta, type HeaderReason, SHARED_FIELDS, type SharedField, applyHeaderDelta, diffHeader, toHeader } from './header.ts'
@@ -76,11 +76,11 @@ export class HeaderFold {
       for (const name of SHARED_FIELDS) {
         const carried = fields[name]
         if (carried === undefined || isRef(carried) || carried.length === 0) continue
-        const key = `${name}:${digestOf(carried)}`
+        const key = carrierKey(name, carried)
         if (!this.carriers.has(key)) this.carriers.set(key, seq)
       }
     }
-    return this.carriers.get(`${field}:${digestOf(value)}`)
+    return this.carriers.get(carrierKey(field, value))
   }
 
   /**
@@ -117,6 +117,11 @@ export function foldRequestHeader(events: Iterable<SessionEvent>): EpochHeader |
   const fold = new HeaderFold()
   for (const event of events) fold.apply(event)
   return fold.header
+}
+
+/** The digests that prove a request anyway. */
+function carrierKey(field: SharedField, value: Carried): string {
+  return `${field}:${typeof value === 'string' ? digestOf(value) : chainOf(value)}`
 }
 
 function isRef(value: unknown): value is FieldRef {
