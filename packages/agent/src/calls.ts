@@ -1,5 +1,5 @@
 import { type ToolMessage, callsOf, copyJson, messageOf } from '@headrace/message'
-import { type CallOutcome, type EventDraft, type Signed } from '@headrace/session'
+import { type CallOutcome, type EventDraft, type Signed, honestResult } from '@headrace/session'
 import type { AgentCore } from './core.ts'
 import { CancelledError, SeamError } from './error.ts'
 import { wireOrder } from './contribution.ts'
@@ -102,7 +102,11 @@ export class CallBatch {
       let group: Promise<void>[] = []
       for (const item of allowed) {
         if (item.entry.definition.sequential) await settle(group.splice(0))
-        if (this.turn.signal.aborted) break
+        if (this.turn.signal.aborted) {
+          // Written down as started, and known not to be.
+          this.core.session.append(honestResult({ assistant: this.assistant, ...item.call, started: false }))
+          continue
+        }
         const running = this.runOne(item)
         if (item.entry.definition.sequential) await settle([running])
         else group.push(running)

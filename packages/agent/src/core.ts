@@ -13,7 +13,7 @@ import { Inbox } from './inbox.ts'
 import type { AdapterRegistry } from './llm.ts'
 import { Loop } from './loop.ts'
 import { Reporter } from './report.ts'
-import { SCOPE_PLUGIN, kScope } from './scope.ts'
+import { kScope, scopePlugin } from './scope.ts'
 import { Seams } from './seams.ts'
 import type { Settings } from './settings.ts'
 import type { SystemRegistry } from './system.ts'
@@ -135,7 +135,7 @@ export class AgentCore {
 
   /** A context whose plugins, listeners and tools serve this agent alone, and go with it. */
   get ctx(): Context {
-    this.scoped ??= this.options.home.extend({ [kScope]: this.id }).plugin({ name: SCOPE_PLUGIN, inject: ['sessions', 'llm', 'tools', 'system', 'agents'], apply: () => undefined }).ctx
+    this.scoped ??= this.options.home.extend({ [kScope]: this.id }).plugin(scopePlugin).ctx
     return this.scoped
   }
 

@@ -4,8 +4,8 @@ import type { Owner } from '@headrace/message'
 /** On a context: the id of the one agent that its listeners, tools and sections serve. */
 export const kScope = Symbol.for('headrace.scope')
 
-/** Name of the plugin that `agent.ctx` runs in; what is registered there directly is the app's. */
-export const SCOPE_PLUGIN = 'agent-scope'
+/** The plugin that `agent.ctx` runs in; what is registered there directly is the app's. */
+export const scopePlugin = { name: 'agent-scope', inject: ['sessions', 'llm', 'tools', 'system', 'agents'], apply: (): void => undefined }
 
 /** The agent a context is bound to; `undefined` on the app's own context, which serves every agent. */
 export function scopeOf(ctx: Context): string | undefined {
@@ -18,12 +18,13 @@ export function serves(ctx: Context, agent: string): boolean {
   return scope === undefined || scope === agent
 }
 
-/** The plugin a context belongs to, or `app`. */
+/** The plugin a context belongs to, or `app`; one without a name is its parent's. No name makes a plugin the app (L14). */
 export function pluginOf(ctx: Context): string {
-  const { fiber } = ctx
-  if (!fiber.runtime) return 'app'
-  const name = fiber.name
-  return name === 'root' || name === SCOPE_PLUGIN ? 'app' : name.toWellFormed().replace(/\s+/g, '-')
+  for (let { fiber } = ctx; fiber.runtime && fiber.runtime.callback !== scopePlugin.apply; { fiber } = fiber.parent) {
+    const { name } = fiber.runtime
+    if (name) return name === 'app' ? 'app-plugin' : name.toWellFormed().replace(/\s+/g, '-')
+  }
+  return 'app'
 }
 
 /** How one signs (L14): `plugin/key` where a key was given; else the app signs `app`, and a plugin with where it acts. */
