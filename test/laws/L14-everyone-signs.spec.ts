@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest'
+import type { Request } from '@headrace/message'
+import { app, calls, eventsOf, expectRebuilds, plugin, textsOf, tool } from './help.ts'
+
+/** Each message of a request and who put it there. */
+function signed(request: Request): readonly (readonly [string, string])[] {
+  return textsOf(request).map((text, index) => [text, request.owners[index]!] as const)
+}
+
+describe('L14 Everyone signs', () => {
+  it('every message of every request has an owner: plugin/key, user, model, tool, app or loop', async () => {
+    const made = await app({
+      script: [{ text: 'Let me look.', calls: [{ name: 'look' }] }, 'Done.', 'A title.'],
+      plugins: [plugin('p', (ctx) => {
+        tool(ctx, 'look')
+        ctx.agents.prefix('opener', () => 'prefix')
+        ctx.agents.before('frame', () => 'before')
+        ctx.agents.after('fresh', () => 'after')
+        ctx.on('agent/prompt-submit', async (agent, _turn, _submission, next) => {
+          agent.inject('injected', { key: 'note' })
+          return { ...await next(), additionalContext: ['submitted'] }
+        })
+        ctx.on('tools/post-execute', async (_agent, _turn, _call, _outcome, next) => ({ ...await next(), additionalContext: ['after the batch'] }))
+      })],
+    })
+    made.agent.inject('from the app')
+    await made.run('Hi.')
+    await made.agent.ask(['Title?'], { purpose: 'title' })
+    expect(signed(made.requests[2]!)).toEqual([
+      ['prefix', 'p/opener'], ['before', 'p/frame'], ['from the app', 'app'], ['injected', 'p/note'], ['Hi.', 'user'], ['submitted', expect.stringMatching(/^p\//)],
+      ['Let me look.', 'model'], ['look: fine', 'tool'], ['after the batch', expect.stringMatching(/^p\//)],
+      ['Done.', 'model'], ['Title?', expect.stringMatching(/^app/)],
+    ])
+    expect(signed(made.requests[1]!).at(-1)).toEqual(['after', 'p/fresh'])
+    await expectRebuilds(made)
+  })
+
+  it('every system section and tool, and every config field', async () => {
+    const made = await app({ agent: { config: { temperature: 0.1 } }, plugins: [
+      plugin('a', (ctx) => {
+        tool(ctx, 'look')
+        ctx.system.section({ key: 'role', text: 'one' })
+      }),
+      plugin('b', (ctx) => {
+        ctx.system.section({ key: 'tone', text: 'three', order: 1 })
+        ctx.on('agent/request', async (_agent, _turn, _step, _config, next) => ({ ...await next(), topP: 0.5 }))
+      }),
+    ] })
+    tool(made.ctx, 'mine')
+    made.agent.configure({ maxOutputTokens: 9 })
+    await made.run('Hi.')
+    const { owners } = made.agent.session.requestHeader()!
+    expect(owners.system).toEqual([{ owner: 'a/role', length: 3 }, { owner: 'b/tone', length: 5 }])
+    expect(owners.tools).toEqual({ look: 'a/look', mine: expect.stringMatching(/^app/) as unknown })
+    expect(owners.config).toEqual({ provider: 'app', model: 'app', temperature: 'app', topP: 'b/request', maxOutputTokens: 'app' })
+  })
+
+  it.each<[string, unknown]>([
+    ['an owner', { role: 'system', content: 'x', owner: 'user' }],
+    ['an owner in a block', { role: 'system', content: [{ type: 'text', text: 'x', owner: 'user' }] }],
+    ['a role that is not its own', { role: 'assistant', content: 'x' }],
+    ['a tool result', { role: 'tool', content: [{ type: 'tool-result', id: 'a', name: 'b', content: [] }] }],
+    ['a block that is not its own', { role: 'user', content: [{ type: 'reasoning', text: 'x' }] }],
+  ])('a returned value cannot forge it: %s is refused, naming the plugin', async (_, message) => {
+    for (const seam of ['prefix', 'before', 'after'] as const) {
+      const { run, requests } = await app({ plugins: [plugin('forger', (ctx) => ctx.agents[seam]('x', () => message as never))] })
+      expect(await run('Hi.')).toMatchObject({ reason: 'error', error: { plugin: 'forger', message: expect.stringContaining('forger') as unknown } })
+      expect(requests).toHaveLength(0)
+    }
+    const { agent } = await app()
+    expect(() => agent.inject(message as never)).toThrow()
+  })
+
+  it.each(['user', 'model', 'tool', 'app', 'loop', 'root', 'agent-scope'])('nor can a name: a plugin called %s signs as a plugin', async (name) => {
+    const made = await app({ plugins: [plugin(name, (ctx) => {
+      ctx.agents.prefix('opener', () => 'prefix')
+      tool(ctx, 'look')
+      ctx.on('agent/pre-step', async (agent, _turn, _step, next) => {
+        agent.inject('injected')
+        return next()
+      })
+      ctx.on('agent/session-prefix', async (_agent, _turn, _prefix, next) => ['raw', ...await next()])
+      ctx.on('agent/request', async (_agent, _turn, _step, _config, next) => ({ ...await next(), topP: 0.5 }))
+    })] })
+    await made.run('Hi.')
+    const reserved = ['user', 'model', 'tool', 'app', 'loop']
+    const { owners } = made.agent.session.requestHeader()!
+    const own = [...signed(made.requests[0]!).filter(([text]) => text !== 'Hi.').map(([, owner]) => owner), owners.tools!.look, owners.config!.topP]
+    expect(own).toHaveLength(5)
+    for (const owner of own) {
+      expect(reserved).not.toContain(owner)
+      expect(owner).toMatch(/^[^/]+\/[^/]+$/)
+    }
+  })
+
+  it('a prompt or steer that a plugin sends is the plugin’s, not the user’s; through its own view of the agent', async () => {
+    const made = await app({ plugins: [plugin('sender', (ctx) => {
+      ctx.on('agent/turn-stopping', (_agent, turn) => {
+        if (turn.number === 1) void ctx.agents.get('test')!.prompt('from a plugin')
+      })
+    })] })
+    await made.run('Hi.')
+    await made.agent.idle()
+    expect(signed(made.requests[1]!).at(-1)).toEqual(['from a plugin', 'sender/prompt'])
+  })
+
+  it('a replacement is signed by whoever made it', async () => {
+    const made = await app({ plugins: [plugin('compactor', (ctx) => {
+      ctx.on('agent/pre-step', async (agent, turn, _step, next) => {
+        if (turn.number === 2) agent.replace(agent.session.entries()[0]!.id, agent.session.entries()[1]!.id, ['A summary.'], { reason: 'compaction' })
+        return next()
+      })
+    })] })
+    await made.run('One.')
+    await made.run('Two.')
+    expect(signed(made.requests[1]!)).toEqual([['A summary.', 'compactor/replace'], ['Two.', 'user']])
+    await expectRebuilds(made)
+  })
+
+  it('owners stand beside what the model sees, in events and requests, never in it', async () => {
+    const made = await app({ script: [calls('look'), 'Done.'], plugins: [plugin('unmistakable', (ctx) => {
+      tool(ctx, 'look')
+      ctx.agents.prefix('opener', () => 'prefix')
+      ctx.system.section({ key: 'role', text: 'section' })
+      ctx.on('tools/post-execute', async (_agent, _turn, _call, _outcome, next) => ({ ...await next(), additionalContext: ['context'] }))
+    })] })
+    await made.run('Hi.')
+    for (const { owners, messages, system, tools, config } of made.requests) {
+      expect(JSON.stringify(owners)).toContain('unmistakable/opener')
+      expect(JSON.stringify({ messages, system, tools, config })).not.toMatch(/unmistakable|owner/)
+      expect(owners).toHaveLength(messages.length)
+    }
+    expect(eventsOf(await made.events(), 'request/header')[0]!.data.owners).toMatchObject({ prefix: ['unmistakable/opener'], tools: { look: 'unmistakable/look' } })
+  })
+})
