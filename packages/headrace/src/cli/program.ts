@@ -4,7 +4,7 @@ import { DONE, FAILED, USAGE, UsageError, describeError } from './error.ts'
 import { type ExplainOptions, explain } from './explain.ts'
 import { leave } from './leave.ts'
 import { type RunOptions, run } from './run.ts'
-import { removeSession, sessions } from './sessions.ts'
+import { exportSession, removeSession, sessions } from './sessions.ts'
 import { Terminal } from './terminal.ts'
 import { type VerifyOptions, verify } from './verify.ts'
 
@@ -94,6 +94,11 @@ function defineSessions(root: Command, terminal: Terminal, done: (code: number) 
     .description('remove a session and its blobs')
     .argument('<id>')
     .action(async (id: string) => done(await removeSession(id, terminal)))
+  command.command('export')
+    .description('print a log as JSON lines')
+    .argument('<session>', 'id of a session, "last", or a .jsonl file')
+    .option('--salvage', 'of a damaged log, what can be read before the damage')
+    .action(async (what: string, options: { readonly salvage?: true }) => done(await exportSession(what, options, terminal)))
 }
 
 function version(): string {

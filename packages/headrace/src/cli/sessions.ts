@@ -1,7 +1,7 @@
-import { textOf } from '@headrace/message'
+import { messageOf, textOf } from '@headrace/message'
 import type { SessionInfo, SessionStore } from '@headrace/session'
 import { DONE } from './error.ts'
-import { openStore } from './store.ts'
+import { findLog, openStore } from './store.ts'
 import type { Terminal } from './terminal.ts'
 import { brief } from './visible.ts'
 
@@ -27,6 +27,23 @@ export async function removeSession(id: string, terminal: Terminal): Promise<num
   return DONE
 }
 
+/** `headrace sessions export`: a log as JSON lines, an event a line; with `--salvage` what can be read of a damaged one. */
+export async function exportSession(what: string, { salvage }: { readonly salvage?: true }, terminal: Terminal): Promise<number> {
+  const log = await findLog(openStore(), what)
+  let events = 0
+  try {
+    for await (const batch of log.batches()) {
+      for (const event of batch) terminal.json(event)
+      events += batch.length
+    }
+    return DONE
+  } catch (error) {
+    if (!salvage) throw error
+    terminal.warn(`headrace: salvaged ${events} event${events === 1 ? '' : 's'}; what comes behind is lost: ${messageOf(error)}`)
+    return DONE
+  }
+}
+
 async function firstPrompt(store: SessionStore, { id, error }: SessionInfo): Promise<{ readonly prompt?: string; readonly error?: string }> {
   if (error !== undefined) return { error }
   try {
@@ -35,7 +52,7 @@ async function firstPrompt(store: SessionStore, { id, error }: SessionInfo): Pro
     }
     return {}
   } catch (damaged) {
-    return { error: damaged instanceof Error ? damaged.message : String(damaged) }
+    return { error: messageOf(damaged) }
   }
 }
 

@@ -1,0 +1,3 @@
+export * from './command.ts'
+export * from './project.ts'
+export * from './script.ts'
