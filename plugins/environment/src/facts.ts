@@ -1,0 +1,19 @@
+/** Facts in the order they are told; `undefined` is left out. */
+export type Facts = readonly (readonly [name: string, value: string | undefined])[]
+
+/** One fact a line, each on one line whatever it holds. */
+export function renderFacts(facts: Facts): string | undefined {
+  const lines = facts.flatMap(([name, value]) => (value === undefined || value.trim() === '' ? [] : [`- ${oneLine(name)}: ${oneLine(value)}`]))
+  return lines.length === 0 ? undefined : lines.join('\n')
+}
+
+function oneLine(text: string): string {
+  return text.toWellFormed().replace(/[\s\u0085\u2028\u2029]+/g, ' ').trim()
+}
+
+/** The day as `2026-11-30`: the same in every locale, and never a time of day. */
+export function dayOf(now: Date, timeZone: string | undefined): string {
+  const parts = new Intl.DateTimeFormat('en-US', { calendar: 'gregory', numberingSystem: 'latn', timeZone, year: 'numeric', month: '2-digit', day: '2-digit' }).formatToParts(now)
+  const part = (type: string): string => parts.find((one) => one.type === type)!.value
+  return `${part('year')}-${part('month')}-${part('day')}`
+}

@@ -1,0 +1,89 @@
+import { readFile, stat } from 'node:fs/promises'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+
+/** The files' side of {@link GitHead}; tests count its calls. */
+export interface GitFiles {
+  /** A stamp that differs when the file's content may differ; `undefined` where there is no such file. */
+  stamp(path: string): Promise<string | undefined>
+  read(path: string): Promise<string>
+}
+
+export const nodeGitFiles: GitFiles = {
+  async stamp(path) {
+    try {
+      const { ino, size, mtimeNs, mode } = await stat(path, { bigint: true })
+      return `${ino}:${size}:${mtimeNs}:${mode}`
+    } catch {
+      return undefined
+    }
+  },
+  read: (path) => readFile(path, 'utf8'),
+}
+
+/** Where a repository stands. A detached head has no branch; a repository without commits no head. */
+export interface GitState {
+  readonly branch?: string
+  /** Abbreviated to 12 digits. */
+  readonly head?: string
+}
+
+/**
+ * Reads branch and head of the repository around a folder from its files, without running git. What did not change is not read again.
+ */
+export class GitHead {
+  private readonly files: GitFiles
+  private readonly cache = new Map<string, { readonly stamp: string; readonly text: string }>()
+
+  constructor(files: GitFiles = nodeGitFiles) {
+    this.files = files
+  }
+
+  /** `undefined` where the folder is in no repository. */
+  async read(folder: string): Promise<GitState | undefined> {
+    const git = await this.folderOf(folder)
+    const head = git && (await this.text(join(git, 'HEAD')))
+    if (!git || head === undefined) return undefined
+    const ref = /^ref: (refs\/[^\s]+)/.exec(head)?.[1]
+    const commit = ref ? await this.commitOf(git, ref) : head.trim()
+    const branch = ref?.replace(/^refs\/heads\//, '')
+    return { ...(branch && { branch }), ...(commit && /^[0-9a-f]{40,64}$/.test(commit) && { head: commit.slice(0, 12) }) }
+  }
+
+  private async folderOf(folder: string): Promise<string | undefined> {
+    for (let at = resolve(folder); ; at = dirname(at)) {
+      const path = join(at, '.git')
+      if ((await this.files.stamp(join(path, 'HEAD'))) !== undefined) return path
+      // A worktree or a submodule: a file that says where the folder is.
+      const pointer = await this.text(path)
+      const target = pointer && /^gitdir: (.+)/.exec(pointer)?.[1]?.trim()
+      if (target) return isAbsolute(target) ? target : resolve(at, target)
+      if (at === dirname(at)) return undefined
+    }
+  }
+
+  private async commitOf(git: string, ref: string): Promise<string | undefined> {
+    const common = (await this.text(join(git, 'commondir')))?.trim()
+    const roots = common ? [git, resolve(git, common)] : [git]
+    for (const root of roots) {
+      const loose = (await this.text(join(root, ref)))?.trim()
+      if (loose) return loose
+    }
+    const packed = await this.text(join(roots.at(-1)!, 'packed-refs'))
+    return packed?.split('\n').find((line) => line.endsWith(` ${ref}`))?.split(' ')[0]
+  }
+
+  private async text(path: string): Promise<string | undefined> {
+    const stamp = await this.files.stamp(path)
+    if (stamp === undefined) return undefined
+    const known = this.cache.get(path)
+    if (known?.stamp === stamp) return known.text
+    try {
+      const text = await this.files.read(path)
+      this.cache.set(path, { stamp, text })
+      return text
+    } catch {
+      // A folder, or gone in between.
+      return undefined
+    }
+  }
+}

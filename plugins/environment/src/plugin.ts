@@ -1,0 +1,63 @@
+import type { Context } from 'cordis'
+import z from 'schemastery'
+import type {} from '@headrace/briefing'
+import type { Agent } from '@headrace/agent'
+import { type Facts, dayOf, renderFacts } from './facts.ts'
+import { GitHead } from './git.ts'
+
+export const name = 'environment'
+export const inject = ['agents', 'briefing']
+
+export interface Config {
+  /** `inject`: a topic in history, told when it changes, paid once. `after`: last in every request, paid each time. */
+  readonly channel: 'inject' | 'after'
+  /** Branch and head of the repository around the working directory. */
+  readonly git: boolean
+  /** IANA name of the zone whose day is told. Default: the machine's. */
+  readonly timeZone?: string
+  /** What the app adds, told in this order. A function is asked ahead of every step; it must give the same where nothing changed. */
+  readonly facts?: Record<string, string> | ((agent: Agent) => Record<string, string | undefined> | Promise<Record<string, string | undefined>>)
+}
+
+export const Config: z<Partial<Config>, Config> = z.object({
+  channel: z.union(['inject', 'after'] as const).default('inject'),
+  git: z.boolean().default(true),
+  timeZone: z.string(),
+  facts: z.union([z.dict(z.string()), z.function()]),
+}) as unknown as z<Partial<Config>, Config>
+
+/** Words around the facts, by channel. */
+export const FIRST = 'The environment you work in:'
+export const CHANGED = 'The environment has changed. It is now:'
+
+/** Tells facts of the workspace: never a time of day, never in a region that a provider caches ahead of the history. */
+export async function apply(ctx: Context, config: Config): Promise<void> {
+  const git = new GitHead()
+  const read = async (agent: Agent): Promise<string | undefined> => renderFacts(await factsOf(agent, config, git))
+  if (config.channel === 'after') {
+    ctx.agents.after('environment', async (agent) => titled(FIRST, await read(agent)), { order: 100 })
+    return
+  }
+  ctx.briefing.topic({
+    key: 'environment', order: 100,
+    read: async (agent) => titled(FIRST, await read(agent)),
+    changed: (text) => text.replace(FIRST, () => CHANGED),
+  })
+}
+
+async function factsOf(agent: Agent, { git: withGit, timeZone, facts }: Config, git: GitHead): Promise<Facts> {
+  const state = withGit ? await git.read(agent.cwd) : undefined
+  const added = typeof facts === 'function' ? await facts(agent) : (facts ?? {})
+  return [
+    ['date', dayOf(new Date(), timeZone)],
+    ['platform', process.platform],
+    ['working directory', agent.cwd],
+    ['git branch', state?.branch],
+    ['git head', state?.head],
+    ...Object.entries(added),
+  ]
+}
+
+function titled(title: string, facts: string | undefined): string | undefined {
+  return facts === undefined ? undefined : `${title}\n\n${facts}`
+}
