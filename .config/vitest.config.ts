@@ -20,6 +20,8 @@ export default defineConfig({
   },
   test: {
     include: ['{packages,plugins,examples}/*/tests/**/*.spec.ts', 'test/**/*.spec.ts'],
+    // Those install packages from the registry: vitest.packaging.config.ts.
+    exclude: ['**/node_modules/**', 'test/packaging/**'],
     testTimeout: 20_000,
     maxWorkers: 2,
     env: { NODE_ENV: 'test' },

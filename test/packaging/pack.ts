@@ -1,0 +1,23 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { rootManifest, root } from '../rules/workspace.ts'
+import { succeed } from './process.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The folder that holds a tarball of each package. */
+    tarballs: string
+  }
+}
+
+/** Packs what is published, once for all tests. */
+export default async function pack(project: TestProject): Promise<() => Promise<void>> {
+  const { packageManager } = rootManifest as { packageManager?: string }
+  const folder = await mkdtemp(join(tmpdir(), 'headrace-tarballs-'))
+  const filters = ['--filter', './packages/*', '--filter', './plugins/*']
+  await succeed('npx', ['--yes', packageManager!, '--recursive', ...filters, 'pack', '--pack-destination', folder], { cwd: root })
+  project.provide('tarballs', folder)
+  return () => rm(folder, { recursive: true })
+}

@@ -1,0 +1,88 @@
+import { readdir } from 'node:fs/promises'
+import { createModelServer } from '@headrace/model-server'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { published, root } from '../rules/workspace.ts'
+import { readmeExample, redirect, withoutTypes } from './example.ts'
+import { Folder, type Size } from './folder.ts'
+import { run } from './process.ts'
+
+const MB = 1_000_000
+const names = published.map(({ manifest }) => manifest.name)
+const entries = published.flatMap(({ manifest }) => Object.keys(manifest.exports!).filter((entry) => entry !== './package.json').map((entry) => manifest.name + entry.slice(1)))
+
+async function sizeOf(packages: readonly string[]): Promise<Size> {
+  const folder = await Folder.with(packages)
+  const size = await folder.size()
+  await folder.remove()
+  process.stdout.write(`  installed: ${packages.join(' ')}: ${size.packages} packages, ${(size.bytes / MB).toFixed(1)} MB\n`)
+  return size
+}
+
+describe('what an installation costs', () => {
+  const core = ['@headrace/agent', '@headrace/briefing', '@headrace/run-context', '@headrace/tokens', '@headrace/plugin-store-jsonl']
+
+  it('is at most 5 MB and 20 packages for the core without a model package', async () => {
+    const { packages, bytes } = await sizeOf(core)
+    expect(bytes).toBeLessThanOrEqual(5 * MB)
+    expect(packages).toBeLessThanOrEqual(20)
+  })
+
+  it('is at most 20 MB with plugin-ai-sdk', async () => {
+    expect((await sizeOf([...core, '@headrace/plugin-ai-sdk'])).bytes).toBeLessThanOrEqual(20 * MB)
+  })
+
+  it('is at most 20 MB for the command', async () => {
+    expect((await sizeOf(['headrace'])).bytes).toBeLessThanOrEqual(20 * MB)
+  })
+})
+
+describe('in an empty folder, with the tarballs only', () => {
+  let folder: Folder
+  // vitest is the peer of the conformance suites alone, and is not asked for here.
+  const runnable = entries.filter((entry) => entry !== '@headrace/testing/store-conformance')
+
+  beforeAll(async () => void (folder = await Folder.with(names)))
+  afterAll(() => folder.remove())
+
+  it('one copy of each package is installed', async () => {
+    const { packages } = await folder.json('node_modules/.package-lock.json') as { packages: Record<string, unknown> }
+    const ours = Object.keys(packages).filter((path) => /node_modules\/(@headrace\/[^/]+|headrace|cordis)$/.test(path))
+    expect(ours.sort()).toEqual([...names, 'cordis'].map((name) => `node_modules/${name}`).sort())
+  })
+
+  it('every entry can be imported', async () => {
+    const file = await folder.write('import-all.mjs', runnable.map((entry) => `await import('${entry}')\n`).join(''))
+    expect(await run('node', [file], { cwd: folder.path })).toEqual({ code: 0, stdout: '', stderr: '' })
+  })
+
+  // Cordis' own typings name their files without extensions, which nodenext does not follow.
+  const withoutCordis = published.filter(({ manifest }) => !manifest.peerDependencies?.cordis).map(({ manifest }) => manifest.name)
+  it.each([['bundler', 'esnext', runnable], ['nodenext', 'nodenext', withoutCordis]] as const)('the types of every entry resolve under %s', async (resolution, module, list) => {
+    const file = await folder.write(`${resolution}.ts`, list.map((entry, index) => `import * as m${index} from '${entry}'\nexport type M${index} = keyof typeof m${index}\n`).join(''))
+    const options = ['--noEmit', '--strict', '--skipLibCheck', '--target', 'es2022', '--module', module, '--moduleResolution', resolution]
+    const types = ['--types', 'node', '--typeRoots', `${root}node_modules/@types`]
+    expect(await run('node', [`${root}node_modules/typescript/bin/tsc`, ...options, ...types, file], { cwd: folder.path })).toMatchObject({ code: 0, stdout: '' })
+  })
+
+  it('the README’s first example answers, and ends, under plain node', async () => {
+    const source = readmeExample()
+    expect(source.split('\n').filter((line) => line.trim() !== '').length).toBeLessThanOrEqual(10)
+    const server = await createModelServer(() => 'Scripted: the sum is off by one.')
+    try {
+      await folder.write('redirect.mjs', redirect)
+      await folder.write('example.mjs', withoutTypes(source))
+      const env = { SCRIPTED_MODEL: server.url, HEADRACE_API_KEY: 'none', XDG_STATE_HOME: `${folder.path}/state` }
+      const outcome = await run('node', ['--import', './redirect.mjs', 'example.mjs'], { cwd: folder.path, env, timeout: 60_000 })
+      expect(outcome).toEqual({ code: 0, stdout: expect.stringContaining('the sum is off by one') as string, stderr: '' })
+      expect(server.requests.map(({ outcome }) => outcome)).toEqual(['answered'])
+      expect(await readdir(`${folder.path}/state/headrace/sessions`)).not.toEqual([])
+    } finally {
+      await server.close()
+    }
+  })
+
+  it('the command says its version', async () => {
+    const { version } = published.find(({ manifest }) => manifest.name === 'headrace')!.manifest
+    expect(await run('npx', ['--no-install', 'headrace', '--version'], { cwd: folder.path })).toMatchObject({ code: 0, stdout: `${version}\n` })
+  })
+})
