@@ -1,0 +1,94 @@
+import type { ChildProcess } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createModelServer } from '@headrace/model-server'
+import { PROMPT, type Project, demoScript, makeProject, startHeadrace } from '../../examples/demo/src/index.ts'
+
+const KILLS = Number(process.env.HEADRACE_CRASH_KILLS ?? 50)
+const LANES = 2
+
+interface Run {
+  readonly code: number | null
+  readonly out: string
+}
+
+/** Runs the real command, built; kills it with SIGKILL after a while where that is given. */
+function headrace(project: Project, args: readonly string[], killAfter?: number): Promise<Run> {
+  const child: ChildProcess = startHeadrace(project, args, { stdio: 'pipe' })
+  let out = ''
+  child.stdout!.on('data', (data: Buffer) => (out += data.toString()))
+  child.stderr!.on('data', (data: Buffer) => (out += data.toString()))
+  const timer = killAfter === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfter)
+  return new Promise((resolve) => child.on('close', (code) => {
+    clearTimeout(timer)
+    resolve({ code, out })
+  }))
+}
+
+/** How long the whole job takes here and now, and its beginning, until there is a log: kills are spread over the rest, with a few before. */
+async function measure(url: string): Promise<{ readonly boot: number; readonly whole: number }> {
+  const project = makeProject()
+  const start = performance.now()
+  let boot = 0
+  const watch = setInterval(() => {
+    if (boot === 0 && hasLog(project)) boot = performance.now() - start
+  }, 5)
+  try {
+    const { code, out } = await headrace(project, ['run', PROMPT, '--yes', '--model', 'scripted', '--base-url', url])
+    expect(code, out).toBe(0)
+    return { boot, whole: performance.now() - start }
+  } finally {
+    clearInterval(watch)
+    project.remove()
+  }
+}
+
+const hasLog = ({ state }: Project): boolean => existsSync(join(state, 'headrace', 'sessions')) && readdirSync(join(state, 'headrace', 'sessions')).some((name) => name.endsWith('.jsonl'))
+
+describe('kill -9 at random moments of the demo', () => {
+  it(`${KILLS} times: the log verifies, and --continue finishes the job or says that nothing was acknowledged`, async () => {
+    // The server outlives them all.
+    const server = await createModelServer(demoScript({ delay: 5 }))
+    const model = ['--yes', '--model', 'scripted', '--base-url', server.url]
+    const outcomes = { finished: 0, nothing: 0, tooLate: 0 }
+    const { boot, whole } = await measure(server.url)
+    let started = 0
+    const lane = async (): Promise<void> => {
+      while (started < KILLS) {
+        const moment = boot * 0.9 + (started++ / KILLS) * (whole - boot) + Math.random() * 20
+        const project = makeProject()
+        const what = `killed after ${Math.round(moment)} of ${Math.round(whole)} ms`
+        try {
+          const killed = await headrace(project, ['run', PROMPT, ...model], moment)
+          if (killed.code === 0) outcomes.tooLate++
+          if (!hasLog(project)) {
+            outcomes.nothing++
+            continue
+          }
+          // A second kill, on the way to the end.
+          if (Math.random() < 0.3) await headrace(project, ['run', '--continue', ...model], Math.random() * whole)
+          const rest = await headrace(project, ['run', '--continue', ...model])
+          const verified = await headrace(project, ['verify', 'last'])
+          if (/nothing was acknowledged/.test(rest.out)) {
+            outcomes.nothing++
+            continue
+          }
+          expect(verified.code, `${what}: ${verified.out}`).toBe(0)
+          expect(rest.code === 0 || /nothing is left open|nothing was left open/.test(rest.out), `${what}: ${rest.out}`).toBe(true)
+          expect(project.passes(), `${what}: the job is not done: ${rest.out}`).toBe(true)
+          outcomes.finished++
+        } finally {
+          project.remove()
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: LANES }, lane))
+    expect(server.refused, 'a conversation that a provider would refuse').toEqual([])
+    await server.close()
+    // The kills hit the job, not only its beginning and end.
+    expect(outcomes.finished, JSON.stringify(outcomes)).toBeGreaterThan(KILLS / 3)
+    console.info(`${KILLS} kills: ${JSON.stringify(outcomes)}`)
+  }, 600_000)
+})
+
