@@ -59,6 +59,15 @@ describe('HeaderFold', () => {
     expect(foldRequestHeader(log.events)).toEqual(after('two'))
   })
 
+  it('points to the first of several events that carry one value, as another writer may have left them', () => {
+    const log = new HeaderLog()
+    const full: EpochHeader = { ...HEADER, prefix: [system('p')] }
+    log.write(full)
+    log.take(event('request/header', { reason: 'resume', owners: {}, header: full }, 1))
+    log.write(full, 'resume')
+    expect(log.events[2]!.data).toMatchObject({ header: { prefix: { in: 0 } } })
+  })
+
   it('never points to a delta for system or tools, which holds only what changed', () => {
     const log = new HeaderLog()
     const grown: EpochHeader = { ...HEADER, system: 'one\ntwo', tools: [tool] }

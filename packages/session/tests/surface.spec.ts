@@ -87,8 +87,21 @@ describe('an open step', () => {
       expect(() => { (entry.message.content[0] as { text: string }).text = 'x' }).toThrow(TypeError)
       expect(() => { (entry as { owner: string }).owner = 'forged' }).toThrow(TypeError)
     }
-    visible.length = 0
+    expect(() => { visible.length = 0 }).toThrow(TypeError)
     expect(surface.visible().length).toBe(2)
+  })
+
+  it('freezes also what was replaced after it was shown', () => {
+    const log = new LogBuilder()
+    log.context(system('one'))
+    log.context(system('two'))
+    log.add('surface/replace', { first: '1', last: '1', messages: [{ message: system('1'), owner: 'x/y' }], owner: 'x/y', reason: 'r' })
+    const surface = new Surface()
+    for (const event of log.parsed) {
+      surface.apply(event)
+      for (const { message } of surface.snapshot().entries) expect(Object.isFrozen(message.content[0])).toBe(true)
+    }
+    expect(surface.length).toBe(2)
   })
 
   it('names its calls that have no result, and which were started', () => {
