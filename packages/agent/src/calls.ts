@@ -93,26 +93,27 @@ export class CallBatch {
 
   /** In parallel, but for tools that run alone. */
   private async runAll(allowed: readonly Allowed[]): Promise<void> {
+    const waiting = [...allowed]
     let timer: ReturnType<typeof setTimeout> | undefined
     const onAbort = (): void => {
       timer = setTimeout(() => this.abandon.abort(new CancelledError('abandoned')), this.core.settings.grace)
     }
     this.turn.signal.addEventListener('abort', onAbort, { once: true })
     try {
-      let group: Promise<void>[] = []
-      for (const item of allowed) {
-        if (item.entry.definition.sequential) await settle(group.splice(0))
-        if (this.turn.signal.aborted) {
-          // Written down as started, and known not to be.
-          this.core.session.append(honestResult({ assistant: this.assistant, ...item.call, started: false }))
-          continue
-        }
+      const group: Promise<void>[] = []
+      for (let item = waiting[0]; item; item = waiting[0]) {
+        const { sequential } = item.entry.definition
+        if (sequential) await settle(group.splice(0))
+        if (this.turn.signal.aborted) break
+        waiting.shift()
         const running = this.runOne(item)
-        if (item.entry.definition.sequential) await settle([running])
+        if (sequential) await settle([running])
         else group.push(running)
       }
       await settle(group)
     } finally {
+      // Written down as started, and known not to be.
+      for (const { call } of waiting) this.core.session.append(honestResult({ assistant: this.assistant, ...call, started: false }))
       clearTimeout(timer)
       this.turn.signal.removeEventListener('abort', onAbort)
     }
@@ -123,18 +124,23 @@ export class CallBatch {
     const outcome = await this.execute(call, entry, input)
     // Abandoned: the end of the step says that its outcome is unknown.
     if (!outcome) return
+    const { reporter, seams } = this.core
     let finished: Finished = { outcome, contexts: [] }
+    let broken: unknown
     try {
-      finished = await this.core.seams.postExecute(this.turn, call, outcome)
+      finished = await seams.postExecute(this.turn, call, outcome)
     } catch (error) {
-      if (!this.turn.signal.aborted) this.core.reportFailure(error, 'tools/post-execute')
+      if (!this.turn.signal.aborted) broken = error
     }
     this.finish(call, finished, finished.outcome.error ? 'error' : 'done')
+    if (broken && reporter.strict) throw broken
+    if (broken) reporter.failed(broken, 'tools/post-execute')
   }
 
   private async execute(call: ToolCall, entry: ToolEntry, input: unknown): Promise<ToolOutcome | undefined> {
     try {
-      return await this.core.seams.execute(this.turn, call, this.abandon.signal, () => this.perform(call, entry, input))
+      const limit = entry.definition.timeout ?? this.core.settings.toolTimeout
+      return await this.core.seams.execute(this.turn, call, limit, this.abandon.signal, () => this.perform(call, entry, input, limit))
     } catch (error) {
       if (this.abandon.signal.aborted) return undefined
       if (error instanceof SeamError) this.core.reportFailure(error, 'tools/execute')
@@ -143,9 +149,8 @@ export class CallBatch {
   }
 
   /** Runs the tool itself, against its clock, the turn, and the departure of its plugin. */
-  private perform(call: ToolCall, entry: ToolEntry, input: unknown): Promise<ToolOutcome> {
+  private perform(call: ToolCall, entry: ToolEntry, input: unknown, limit: number): Promise<ToolOutcome> {
     const { settings, departures } = this.core
-    const limit = entry.definition.timeout ?? settings.toolTimeout
     const own = new AbortController()
     const onAbort = (): void => own.abort(this.turn.signal.reason)
     this.turn.signal.addEventListener('abort', onAbort, { once: true })

@@ -1,4 +1,4 @@
-import { CONFIG_FIELDS, type CallConfig, sameJson, toConfig } from '@headrace/message'
+import { CONFIG_FIELDS, sameJson, toConfig } from '@headrace/message'
 import type { OwnedConfig } from '@headrace/session'
 import { describe } from './decision.ts'
 import { isObject } from './guards.ts'
@@ -9,9 +9,9 @@ import { Override, type SeamRule } from './seam.ts'
 
 /**
  * `agent/request`: config only (L6). Field by field, what a listener changed is its own; a field that others had changed and that comes
- * back as it was in the seed was lost, and the others' stands.
+ * back as it was in the seed was lost, and the others' stands, unless it is the listener's own of an earlier request.
  */
-export function configRule(seed: CallConfig, reporter: Reporter): SeamRule<OwnedConfig> {
+export function configRule(seed: OwnedConfig, reporter: Reporter): SeamRule<OwnedConfig> {
   const seam = 'agent/request'
   return {
     show: ({ config }) => config,
@@ -26,20 +26,24 @@ export function configRule(seed: CallConfig, reporter: Reporter): SeamRule<Owned
       const fields: Record<string, unknown> = {}
       const owners: Record<string, string> = {}
       const lost: string[] = []
+      const dropped: string[] = []
+      const owner = ownerOf(plugin, undefined, 'request')
       let changed = false
       for (const field of CONFIG_FIELDS) {
         const theirs = others.config[field]
         const isTheirs = sameJson(own[field], theirs)
-        const isLost = !isTheirs && sameJson(own[field], seed[field]) && !overriding
+        const isLoss = !isTheirs && !sameJson(theirs, seed.config[field])
+        const isLost = isLoss && !overriding && seed.owners[field] !== owner && sameJson(own[field], seed.config[field])
         if (isLost) lost.push(field)
+        if (isLoss && overriding) dropped.push(others.owners[field] ?? 'app')
         const isOwn = !isTheirs && !isLost
         const chosen = isOwn ? own[field] : theirs
         changed ||= isOwn
         if (chosen === undefined) continue
         fields[field] = chosen
-        owners[field] = isOwn ? ownerOf(plugin, undefined, 'request') : (others.owners[field] ?? 'app')
+        owners[field] = isOwn ? owner : (others.owners[field] ?? 'app')
       }
-      if (overriding) reporter.overrides.push({ plugin, seam, reason: returned.reason, dropped: [] })
+      if (overriding) reporter.overrides.push({ plugin, seam, reason: returned.reason, dropped })
       if (lost.length > 0) reporter.lost(plugin, seam, `it dropped the ${lost.join(', ')} that another set`)
       return changed ? { config: toConfig(fields), owners } : others
     },

@@ -3,7 +3,7 @@ import { describe } from './decision.ts'
 import { type Hook, contributorOf, pluginOfHook } from './hooks.ts'
 import type { Reporter } from './report.ts'
 import { type Place, byPlace, compare, ownerOf } from './scope.ts'
-import { Override, type SeamRule } from './seam.ts'
+import { Override, type SeamRule, unwrap } from './seam.ts'
 import { isObject } from './guards.ts'
 
 /** A message that a listener contributed, with its place on the wire. */
@@ -19,6 +19,15 @@ export interface RequestMessages {
   readonly after: readonly ContributionInput[]
 }
 
+/** A message of a listener that signs it with a key of its own: `plugin/key`. */
+export interface KeyedContribution {
+  readonly key: string
+  readonly message: ContributionInput
+}
+
+/** What `additionalContext` takes; without a key it is signed with the seam's name. */
+export type ContextInput = ContributionInput | KeyedContribution
+
 export interface Pieces {
   readonly before: readonly Piece[]
   readonly after: readonly Piece[]
@@ -29,12 +38,16 @@ interface Merge {
   /** The key of what is not contributed through `ctx.agents.prefix()` and its like. */
   readonly key: string
   readonly reporter: Reporter
+  /** The listener called `next()`. */
+  readonly called?: boolean
   /** A decision may leave out what others returned. */
   readonly decides?: true
+  /** Each message may have a key of its own. */
+  readonly keyed?: true
 }
 
 /** Takes what a listener returned apart: its own messages are signed, those of the others must all be there, once (L15). */
-export function mergeList(returned: unknown, from: Hook, below: readonly Piece[], { seam, key, reporter, decides }: Merge): readonly Piece[] {
+export function mergeList(returned: unknown, from: Hook, below: readonly Piece[], { seam, key, reporter, called, decides, keyed }: Merge): readonly Piece[] {
   const plugin = pluginOfHook(from)
   const overriding = returned instanceof Override
   const list: unknown = overriding ? returned.value : returned
@@ -54,19 +67,32 @@ export function mergeList(returned: unknown, from: Hook, below: readonly Piece[]
   const contributor = contributorOf(from)
   const place = { order: contributor?.order ?? 0, plugin, key: contributor?.key ?? key }
   for (const item of added) {
-    const message = toContribution(item, `${plugin}/${place.key}`, (at) => reporter.report({ kind: 'repaired', plugin, seam, problem: `${at} had a lone surrogate; it was replaced` }))
+    const own = keyed ? keyOf(item) : undefined
+    const at = own ? { ...place, key: own.key } : place
+    const message = toContribution(own ? own.message : item, `${plugin}/${at.key}`, (where) => reporter.report({ kind: 'repaired', plugin, seam, problem: `${where} had a lone surrogate; it was replaced` }))
     // A copy of another's message is that message.
     const same = [...left].find(([, other]) => digestOf(other) === digestOf(message))?.[0]
     if (same) left.delete(same)
-    if (!isBlank(message)) pieces.push(same ?? { ...place, message, owner: ownerOf(plugin, contributor?.key, key), source: from })
+    if (!isBlank(message)) pieces.push(same ?? { ...at, message, owner: ownerOf(plugin, own?.key ?? contributor?.key, key), source: from })
   }
   if (overriding) reporter.overrides.push({ plugin, seam, reason: returned.reason, dropped: [...left.keys()].map((piece) => piece.owner) })
   else if (!decides) {
-    if (repeated > 0) reporter.lost(plugin, seam, `it repeated ${repeated} of the others' messages`)
-    if (left.size > 0) reporter.lost(plugin, seam, `it dropped what ${[...left.keys()].map((piece) => piece.owner).join(', ')} contributed`)
+    if (!called) reporter.lost(plugin, seam, 'it did not call next()')
+    else if (repeated > 0) reporter.lost(plugin, seam, `it repeated ${repeated} of the others' messages`)
+    else if (left.size > 0) reporter.lost(plugin, seam, `it dropped what ${[...left.keys()].map((piece) => piece.owner).join(', ')} contributed`)
     pieces.push(...left.keys())
   }
   return pieces
+}
+
+/** The key and the message of an item that has both; a message has a role instead. */
+function keyOf(item: unknown): { readonly key: string; readonly message: unknown } | undefined {
+  if (!isObject(item) || !('key' in item)) return undefined
+  const { key, message, ...rest } = item
+  if (typeof key !== 'string' || key === '' || !key.isWellFormed()) throw new TypeError(`returned a message whose key is ${describe(key)}, not a name`)
+  const unknown = Object.keys(rest)[0]
+  if (unknown !== undefined) throw new TypeError(`returned a message under ${JSON.stringify(key)} with ${JSON.stringify(unknown)}; beside the key only message can be told here`)
+  return { key, message }
 }
 
 /** Pieces in the order of the wire: `(order, plugin, key)`, ties between fibers by the digest of their first message, each listener's as returned. */
@@ -82,10 +108,6 @@ function messagesOf(pieces: readonly Piece[]): readonly Contribution[] {
   return Object.freeze(pieces.map((piece) => piece.message))
 }
 
-function checkCalled(called: boolean, from: Hook, returned: unknown, { seam, reporter }: Merge): void {
-  if (!called && !(returned instanceof Override)) reporter.lost(pluginOfHook(from), seam, 'it did not call next()')
-}
-
 /** `agent/session-prefix`: a list of messages. */
 export function prefixRule(reporter: Reporter): SeamRule<readonly Piece[]> {
   const merge: Merge = { seam: 'agent/session-prefix', key: 'prefix', reporter }
@@ -93,8 +115,7 @@ export function prefixRule(reporter: Reporter): SeamRule<readonly Piece[]> {
     show: messagesOf,
     async accept(returned, from, below, called) {
       const others = await below()
-      checkCalled(called, from, returned, merge)
-      return mergeList(returned, from, others, merge)
+      return mergeList(returned, from, others, { ...merge, called })
     },
   }
 }
@@ -106,16 +127,13 @@ export function messagesRule(reporter: Reporter): SeamRule<Pieces> {
     show: ({ before, after }) => Object.freeze({ before: messagesOf(before), after: messagesOf(after) }),
     async accept(returned, from, below, called) {
       const others = await below()
-      checkCalled(called, from, returned, { seam, key: '', reporter })
-      const value: unknown = returned instanceof Override ? returned.value : returned
+      const { value, rewrap } = unwrap(returned)
       if (!isObject(value)) throw new TypeError(`returned ${describe(value)}, not { before, after }`)
       const unknown = Object.keys(value).find((name) => name !== 'before' && name !== 'after')
       if (unknown !== undefined) throw new TypeError(`returned an object with ${JSON.stringify(unknown)}; only before and after can be told here`)
-      const list = (name: 'before' | 'after'): readonly Piece[] => {
-        const own = value[name] ?? []
-        return mergeList(returned instanceof Override ? new Override(own, returned.reason) : own, from, others[name], { seam, key: name, reporter })
-      }
-      return { before: list('before'), after: list('after') }
+      const list = (name: 'before' | 'after', called: boolean): readonly Piece[] => mergeList(rewrap(value[name] ?? []), from, others[name], { seam, key: name, reporter, called })
+      // That it did not call next() is said once.
+      return { before: list('before', called), after: list('after', true) }
     },
   }
 }

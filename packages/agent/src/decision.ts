@@ -1,3 +1,5 @@
+import { toConfigPatch } from '@headrace/message'
+import type { ErrorDecision } from './events.ts'
 import { isObject } from './guards.ts'
 import type { SeamRule } from './seam.ts'
 
@@ -9,6 +11,16 @@ export function decisionRule<T>(expected: string, check: (value: unknown) => val
       return returned
     },
   }
+}
+
+/** `agent/request-error`. */
+export const errorRule: SeamRule<ErrorDecision> = {
+  accept(returned) {
+    if (returned === 'fail' || returned === 'retry' || returned === 'restep') return returned
+    if (!isObject(returned) || !isObject(returned.retry)) throw new TypeError(`returned ${describe(returned)}, not 'fail', 'retry', 'restep' or { retry: { config? } }`)
+    const { config } = returned.retry
+    return config === undefined ? 'retry' : { retry: { config: toConfigPatch(config, 'retry.config') } }
+  },
 }
 
 /** A value in a few words, for an error: never its contents. */

@@ -1,4 +1,4 @@
-import { type Failure, type Request, messageOf, toConfigPatch } from '@headrace/message'
+import { type Failure, type Request, messageOf } from '@headrace/message'
 import { type EpochHeader, type ErrorRecord, type EventDraft, type OwnedConfig, type QueuedPrompt, type SessionEvent, type TurnReason, assembleRequest, proveRequest } from '@headrace/session'
 import { ModelError } from './adapter.ts'
 import { AnswerDraft } from './answer.ts'
@@ -162,7 +162,7 @@ export class Loop {
       const decision = await seams.requestError(turn, step, result)
       if (decision === 'restep') return decision
       if (decision === 'fail') throw new ModelError(result)
-      substitute = decision === 'retry' || !decision.retry.config ? undefined : toConfigPatch(decision.retry.config, 'retry.config')
+      substitute = decision === 'retry' ? undefined : decision.retry.config
     }
   }
 
@@ -181,7 +181,7 @@ export class Loop {
     const { core, core: { session } } = this
     const { turn } = running
     const substitute = base ? true as const : undefined
-    const anchor = core.anchored ? undefined : session.headers.header ? 'resume' : 'initial'
+    const { anchor } = core
     const overrides = core.reporter.overrides.splice(0).map((data): EventDraft => ({ type: 'agent/override', data }))
     const events = session.append([
       () => core.contextOwed(running),

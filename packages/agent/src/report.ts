@@ -47,6 +47,12 @@ export class Reporter {
     emitGuarded(new Hooks(this.ctx).all('agent/report'), [this.agent(), Object.freeze(report)], () => undefined)
   }
 
+  /** What failed and is passed over. */
+  failed(error: unknown, seam: string): void {
+    const where = error instanceof SeamError ? { plugin: error.plugin, seam: error.seam } : { plugin: 'loop', seam }
+    this.report({ kind: 'failed', ...where, problem: messageOf(error) })
+  }
+
   /** @throws SeamError in `strict` */
   lost(plugin: string, seam: string, problem: string): void {
     if (this.strict) throw new SeamError(plugin, seam, `${problem}; return what next() gave you too, or say so with override(value, reason)`)

@@ -18,6 +18,11 @@ export function override<T>(value: T, reason: string): T {
   return new Override(value, reason) as unknown as T
 }
 
+/** What a listener returned, apart from its word that it means to override; and that word put to a part of it. */
+export function unwrap(returned: unknown): { readonly value: unknown; rewrap(part: unknown): unknown } {
+  return returned instanceof Override ? { value: returned.value, rewrap: (part) => new Override(part, returned.reason) } : { value: returned, rewrap: (part) => part }
+}
+
 /** How one kind of seam treats what a listener returns. */
 export interface SeamRule<T> {
   /**

@@ -4,14 +4,14 @@ import type { OwnedConfig } from '@headrace/session'
 import type { Agent } from './agent.ts'
 import { configRule } from './config-rule.ts'
 import { type Piece, type Pieces, mergeList, messagesRule, prefixRule } from './contribution.ts'
-import { decisionRule, describe } from './decision.ts'
-import { SeamError } from './error.ts'
+import { decisionRule, describe, errorRule } from './decision.ts'
 import type { ErrorDecision, StepDecision, Submission } from './events.ts'
 import { hasString, isObject } from './guards.ts'
 import { type Departures, type Hook, Hooks, pluginOfHook } from './hooks.ts'
 import { toOutcome } from './outcome.ts'
 import { type Reporter, emitGuarded, problemOf } from './report.ts'
-import { type SeamRule, type SeamRun, cancelled, dispatchSeam } from './seam.ts'
+import { type SeamRule, type SeamRun, cancelled, dispatchSeam, unwrap } from './seam.ts'
+import { dispatchStream } from './stream-seam.ts'
 import type { Answer, CallDecision, ToolCall, ToolOutcome } from './tool.ts'
 import type { Step, Turn } from './turn.ts'
 
@@ -58,7 +58,7 @@ export class Seams {
   }
 
   private promptRule(): SeamRule<Submitted> {
-    const merge = { seam: 'agent/prompt-submit', key: 'prompt-submit', reporter: this.reporter, decides: true } as const
+    const merge = { seam: 'agent/prompt-submit', key: 'prompt-submit', reporter: this.reporter, decides: true, keyed: true } as const
     return {
       show: (value) => ('block' in value ? value : Object.freeze({ ...(value.input && { input: value.input.content }), additionalContext: Object.freeze(value.contexts.map((piece) => piece.message)) })),
       accept: async (returned, from, below, called) => {
@@ -83,7 +83,7 @@ export class Seams {
   }
 
   request(turn: Turn, step: Step, seed: OwnedConfig): Promise<OwnedConfig> {
-    return this.dispatch('agent/request', turn, [step, seed.config], configRule(seed.config, this.reporter), () => seed)
+    return this.dispatch('agent/request', turn, [step, seed.config], configRule(seed, this.reporter), () => seed)
   }
 
   requestMessages(turn: Turn, step: Step): Promise<Pieces> {
@@ -91,9 +91,13 @@ export class Seams {
   }
 
   requestError(turn: Turn, step: Step, failure: Failure): Promise<ErrorDecision> {
-    const rule = decisionRule("'fail', 'retry', 'restep' or { retry: { config? } }", (value): value is ErrorDecision => ['fail', 'retry', 'restep'].includes(value as string) || (isObject(value) && isObject(value.retry)))
+    const seam = 'agent/request-error'
     // A backoff waits here, so there is no deadline but the turn's signal.
-    return this.dispatch('agent/request-error', turn, [step, failure], rule, (): ErrorDecision => 'fail', 'none')
+    return this.dispatch(seam, turn, [step, failure], errorRule, (): ErrorDecision => 'fail', 'none').catch((error: unknown) => {
+      if (turn.signal.aborted) throw error
+      this.reporter.failed(error, seam)
+      return 'fail'
+    })
   }
 
   preExecute(turn: Turn, call: ToolCall, own: () => CallDecision): Promise<CallDecision> {
@@ -106,10 +110,15 @@ export class Seams {
     return this.dispatch('tools/ask', turn, [call, question], rule, (): Answer => ({ deny: 'it needs a permission, and there is nobody here to give it' }), 'none')
   }
 
-  /** `signal` is aborted later than the turn's: a running tool gets a moment to finish. */
-  execute(turn: Turn, call: ToolCall, signal: AbortSignal, run: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
-    const rule: SeamRule<ToolOutcome> = { accept: (returned) => toOutcome(returned as never, `${call.name} result`, this.toolOutput) }
-    return this.dispatch('tools/execute', turn, [call], rule, run, 'none', signal)
+  /** A listener may take as long as the tool. `signal` is aborted later than the turn's: a running tool gets a moment to finish. */
+  execute(turn: Turn, call: ToolCall, limit: number, signal: AbortSignal, run: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
+    const rule: SeamRule<ToolOutcome> = {
+      accept: (returned) => {
+        if (returned === undefined) throw new TypeError('returned nothing, not an outcome')
+        return toOutcome(returned as never, `${call.name} result`, this.toolOutput)
+      },
+    }
+    return this.dispatch('tools/execute', turn, [call], rule, run, limit, signal)
   }
 
   postExecute(turn: Turn, call: ToolCall, outcome: ToolOutcome): Promise<Finished> {
@@ -117,15 +126,15 @@ export class Seams {
   }
 
   private postRule(): SeamRule<Finished> {
-    const merge = { seam: 'tools/post-execute', key: 'post-execute', reporter: this.reporter } as const
+    const merge = { seam: 'tools/post-execute', key: 'post-execute', reporter: this.reporter, keyed: true } as const
     return {
       show: ({ outcome, contexts }) => Object.freeze({ outcome, additionalContext: Object.freeze(contexts.map((piece) => piece.message)) }),
       accept: async (returned, from, below, called) => {
         const others = await below()
-        if (!called) this.reporter.lost(pluginOfHook(from), merge.seam, 'it did not call next()')
-        if (!isObject(returned)) throw new TypeError(`returned ${describe(returned)}, not { outcome?, additionalContext? }`)
-        const contexts = mergeList(returned.additionalContext ?? NOTHING, from, others.contexts, merge)
-        return { contexts, outcome: returned.outcome === undefined ? others.outcome : toOutcome(returned.outcome as never, 'outcome', this.toolOutput) }
+        const { value, rewrap } = unwrap(returned)
+        if (!isObject(value)) throw new TypeError(`returned ${describe(value)}, not { outcome?, additionalContext? }`)
+        const contexts = mergeList(rewrap(value.additionalContext ?? NOTHING), from, others.contexts, { ...merge, called })
+        return { contexts, outcome: value.outcome === undefined ? others.outcome : toOutcome(value.outcome as never, 'outcome', this.toolOutput) }
       },
     }
   }
@@ -144,25 +153,8 @@ export class Seams {
     }
   }
 
-  /** An onion of streams; synchronous, since what is awaited is the stream. */
   stream(turn: Turn, request: Request, inner: () => AsyncIterable<Chunk>): AsyncIterable<Chunk> {
-    const seam = 'llm/stream'
-    const hooks = this.hooks.of(seam, this.agent)
-    const enter = (index: number): AsyncIterable<Chunk> => {
-      const hook = hooks[index]
-      if (!hook) return inner()
-      const plugin = pluginOfHook(hook)
-      let called = false
-      const next = (): AsyncIterable<Chunk> => {
-        if (called) throw new SeamError(plugin, seam, 'it called next() twice')
-        called = true
-        return enter(index + 1)
-      }
-      const stream: unknown = hook.callback.apply(null, [this.view(plugin), turn, request, next])
-      if (typeof stream === 'object' && stream !== null && Symbol.asyncIterator in stream) return stream as AsyncIterable<Chunk>
-      throw new SeamError(plugin, seam, `returned ${describe(stream)}, not an async iterable`)
-    }
-    return enter(0)
+    return dispatchStream(this.hooks.of('llm/stream', this.agent), (plugin) => [this.view(plugin), turn, request], inner)
   }
 
   /** `session/event`, for plugins that watch. */
