@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { type Context, Service } from 'cordis'
 import { type CallConfig, type Contribution, type ContributionInput, type MessageInput, parseModel, toConfigPatch } from '@headrace/message'
-import { Session } from '@headrace/session'
+import { Session, forkLog } from '@headrace/session'
 import type { RequestBudget } from '@headrace/tokens'
 import type { Agent } from './agent.ts'
 import { AgentCore, type ContextProvider, type CoreOptions } from './core.ts'
@@ -45,6 +45,13 @@ export interface ResumeOptions extends AgentOptions {
   readonly turn?: 'continue' | 'close'
 }
 
+export interface ForkOptions extends ResumeOptions {
+  /** The last event that the child has. Default: the newest. */
+  readonly at?: number
+  /** The child's id. Default: made of the time and a random part. */
+  readonly id?: string
+}
+
 /** Gives a message for a seam; blank text and nothing are left out. */
 export type ContributionSource<A extends unknown[]> = (...args: A) => Output | Promise<Output>
 type Output = ContributionInput | readonly ContributionInput[] | undefined | null
@@ -85,7 +92,7 @@ export class AgentsService extends Service {
     const store = this.own.sessions.current
     const explicit = explicitOf(options)
     const session = await Session.create(store, { id: options.id ?? newSessionId(), cwd, ...(options.seed && { seed: toSeed(options.seed) }) }, { strict: settings.strict })
-    return this.adopt(ctx, { session, store, settings, cwd, explicit, context: options.context, budget: options.budget, resumed: false })
+    return this.adopt(ctx, { session, store, settings, cwd, explicit, context: options.context, budget: options.budget, resumed: false, forked: false })
   }
 
   /**
@@ -94,8 +101,11 @@ export class AgentsService extends Service {
    *
    * @throws SessionNotFoundError, SessionBusyError, LogError, StoreError
    */
-  async resume(id: string, options: ResumeOptions = {}): Promise<Agent> {
-    const { ctx } = this
+  resume(id: string, options: ResumeOptions = {}): Promise<Agent> {
+    return this.open(this.ctx, id, options, false)
+  }
+
+  private async open(ctx: Context, id: string, options: ResumeOptions, forked: boolean): Promise<Agent> {
     if (this.live.has(id)) throw new AgentError('AGENT_RUNNING', `session ${id} has an agent in this process already; use ctx.agents.get(${JSON.stringify(id)})`)
     const settings = this.settingsFor(options)
     const store = this.own.sessions.current
@@ -104,13 +114,14 @@ export class AgentsService extends Service {
     try {
       if (options.seed) checkSeed(toSeed(options.seed), session.deriveMessages())
       await session.repair()
+      if (forked) for (const { seq } of session.ledger.queue) session.append({ type: 'prompt/withdrawn', data: { prompt: seq, reason: 'the session was forked; the prompt waits in its parent' } })
     } catch (error) {
       await session.close()
       throw error
     }
     const open = session.at(0)
     const cwd = resolve(options.cwd ?? (open?.type === 'session/open' ? open.data.cwd : undefined) ?? process.cwd())
-    const agent = this.adopt(ctx, { session, store, settings, cwd, explicit, context: options.context, budget: options.budget, resumed: true })
+    const agent = this.adopt(ctx, { session, store, settings, cwd, explicit, context: options.context, budget: options.budget, resumed: true, forked })
     const core = this.live.get(id)!
     if (options.turn === 'close' && session.ledger.turn) {
       core.endTurn('lost')
@@ -121,7 +132,19 @@ export class AgentsService extends Service {
     return agent
   }
 
-  private adopt(home: Context, parts: Pick<CoreOptions, 'session' | 'store' | 'settings' | 'cwd' | 'explicit' | 'context' | 'budget' | 'resumed'>): Agent {
+  /**
+   * Begins a session with another's log up to an event, and drives it: repaired as on resume, its queue withdrawn, on the recorded prefix.
+   * Explicit options win over the log's.
+   *
+   * @throws LogError where the parent has no event `at`; what {@link resume} throws
+   */
+  async fork(parent: string, { at, id = newSessionId(), ...options }: ForkOptions = {}): Promise<Agent> {
+    const { ctx } = this
+    await forkLog(this.own.sessions.current, parent, id, at)
+    return this.open(ctx, id, options, true)
+  }
+
+  private adopt(home: Context, parts: Pick<CoreOptions, 'session' | 'store' | 'settings' | 'cwd' | 'explicit' | 'context' | 'budget' | 'resumed' | 'forked'>): Agent {
     const { own, live, departures, defaults } = this
     const { llm, tools, system } = own
     const core = new AgentCore({

@@ -2,8 +2,7 @@ import { type Contribution, copyList, defined } from '@headrace/message'
 import type { EpochHeader, HistorySnapshot, OwnedConfig } from '@headrace/session'
 import type { RunContext } from '@headrace/run-context'
 import { type Piece, type Pieces, wireOrder } from './contribution.ts'
-import type { Prefix } from './core.ts'
-import type { Hook } from './hooks.ts'
+import type { Prefix } from './prefix.ts'
 import type { SystemSnapshot } from './system.ts'
 import type { ToolsSnapshot } from './tools.ts'
 
@@ -33,11 +32,6 @@ export function frame(pieces: Pieces, context: RunContext | undefined): Framing 
     after: copyList([...messagesOf(after), ...tail]),
     owners: { before: copyList([...head.map(() => 'app'), ...ownersOf(before)]), after: copyList([...ownersOf(after), ...tail.map(() => 'app')]) },
   }
-}
-
-export function prefixOf(pieces: readonly Piece[], listeners: readonly Hook[]): Prefix {
-  const ordered = wireOrder(pieces)
-  return { messages: copyList(messagesOf(ordered)), owners: copyList(ownersOf(ordered)), listeners: new Set(listeners) }
 }
 
 /** The header that a request will have: each field the product of one seam or registry. */

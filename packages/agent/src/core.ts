@@ -1,17 +1,18 @@
 import type { Context } from 'cordis'
-import { type CallConfig, type Message, type Owner, messageOf } from '@headrace/message'
+import { type CallConfig, messageOf } from '@headrace/message'
 import { ContextLog, type RunContext } from '@headrace/run-context'
 import type { ContextWeight, RequestBudget } from '@headrace/tokens'
 import type { ErrorRecord, EventDraft, Session, SessionEvent, SessionStore, TurnReason } from '@headrace/session'
 import { Agent } from './agent.ts'
 import { AgentError, CancelledError, SeamError } from './error.ts'
 import { isRunContext } from './guards.ts'
-import { type TurnHandle, type TurnResult, resultOf, withdrawnResult } from './handle.ts'
-import { Departures, type Hook, pluginOfHook } from './hooks.ts'
+import { type TurnHandle, type TurnResult, lastFinish, resultOf, withdrawnResult } from './handle.ts'
+import { Departures } from './hooks.ts'
 import { ConfigSeed } from './config-seed.ts'
 import { Inbox } from './inbox.ts'
 import type { AdapterRegistry } from './llm.ts'
 import { Loop } from './loop.ts'
+import { LateListeners, type Prefix, recordedPrefix } from './prefix.ts'
 import { Reporter } from './report.ts'
 import { kScope, scopePlugin } from './scope.ts'
 import { Seams } from './seams.ts'
@@ -43,6 +44,8 @@ export interface CoreOptions {
   readonly budget?: RequestBudget | undefined
   /** A log that others wrote: the queue waits for `wake()`. */
   readonly resumed: boolean
+  /** A log that was copied from another session: it sends that one's prefix. */
+  readonly forked: boolean
 }
 
 /** Gives what is true for a turn, or nothing. */
@@ -58,13 +61,6 @@ export interface RunningTurn {
   weight?: ContextWeight | undefined
   /** The terms of the last budget decision, for `step/end`. */
   weighed?: { readonly budget?: Readonly<Record<string, number>> }
-}
-
-/** The prefix this instance sends with every request (L5), and who was asked for it. */
-export interface Prefix {
-  readonly messages: readonly Message[]
-  readonly owners: readonly Owner[]
-  readonly listeners: ReadonlySet<Hook>
 }
 
 /** A live driver of one session: what the signed {@link Agent}s of all plugins share. */
@@ -97,7 +93,7 @@ export class AgentCore {
   private held: boolean
   private disposing: Promise<void> | undefined
   private scoped: Context | undefined
-  private readonly lateReported = new Set<Hook>()
+  private readonly late: LateListeners
   /** Called once, when it is disposed. */
   onDispose: () => void = () => undefined
 
@@ -115,8 +111,10 @@ export class AgentCore {
     this.budget = options.budget
     this.resumed = options.resumed
     this.held = options.resumed
+    if (options.forked) this.prefix = recordedPrefix(session)
     this.reporter = new Reporter(ctx, () => this.view('app'), settings.strict)
     this.seams = new Seams({ ctx, agent: this.id, view: (plugin) => this.view(plugin), departures: this.departures, reporter: this.reporter, deadline: settings.seamTimeout, toolOutput: settings.limits.toolOutput })
+    this.late = new LateListeners(this.reporter)
     this.inbox = new Inbox({ session, contexts: this.contexts, reporter: this.reporter, limit: settings.limits.queue, stop: (reason) => this.stop(reason) })
     this.seed = new ConfigSeed(session, options.defaults, options.explicit)
     this.loop = new Loop(this)
@@ -266,6 +264,12 @@ export class AgentCore {
     this.following.clear()
   }
 
+  /** Why this instance's first header event is a snapshot (L13). */
+  get anchor(): 'initial' | 'resume' | 'fork' | undefined {
+    if (this.anchored) return undefined
+    return this.session.headers.header ? (this.options.forked ? 'fork' : 'resume') : 'initial'
+  }
+
   /** Where plugins are looked for that are still loading. */
   get rootContext(): Context {
     return this.options.ctx.root
@@ -273,13 +277,7 @@ export class AgentCore {
 
   /** A listener that comes too late to say what the prefix should be is reported by name (L5). */
   reportLatePrefix(): void {
-    if (!this.prefix) return
-    const seam = 'agent/session-prefix'
-    for (const hook of this.seams.listeners(seam)) {
-      if (this.prefix.listeners.has(hook) || this.lateReported.has(hook)) continue
-      this.lateReported.add(hook)
-      this.reporter.report({ kind: 'late', plugin: pluginOfHook(hook), seam, problem: 'it came after the first request, and the prefix is frozen; it will be heard when the session is resumed' })
-    }
+    this.late.report(this.prefix, this.seams.listeners('agent/session-prefix'))
   }
 
   reportFailure(error: unknown, seam: string): void {
@@ -292,15 +290,4 @@ export class AgentCore {
     for (const handle of this.following) handle.push(event)
     this.seams.sessionEvent(event)
   }
-}
-
-/** Why the turn's last answer ended; `empty` where it stopped with nothing to read and nothing to call. */
-function lastFinish(session: Session, from: number): SessionEvent<'turn/end'>['data']['finish'] {
-  let empty = false
-  for (let seq = session.length - 1; seq >= from; seq--) {
-    const event = session.at(seq)
-    if (event?.type === 'assistant/message') empty = event.data.message.content.every((block) => block.type === 'reasoning')
-    if (event?.type === 'request/end' && event.data.finish && !event.data.answer) return empty && event.data.finish === 'stop' ? 'empty' : event.data.finish
-  }
-  return undefined
 }

@@ -102,3 +102,14 @@ export function resultOf(session: Session, from: number, end: SessionEvent<'turn
 export function withdrawnResult(reason: string): TurnResult {
   return { reason: 'withdrawn', error: { code: 'WITHDRAWN', message: reason }, text: '', usage: NO_USAGE, steps: 0, messages: [] }
 }
+
+/** Why the turn's last answer ended; `empty` where it stopped with nothing to read and nothing to call. */
+export function lastFinish(session: Session, from: number): TurnFinish | undefined {
+  let empty = false
+  for (let seq = session.length - 1; seq >= from; seq--) {
+    const event = session.at(seq)
+    if (event?.type === 'assistant/message') empty = event.data.message.content.every((block) => block.type === 'reasoning')
+    if (event?.type === 'request/end' && event.data.finish && !event.data.answer) return empty && event.data.finish === 'stop' ? 'empty' : event.data.finish
+  }
+  return undefined
+}

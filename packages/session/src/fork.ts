@@ -1,0 +1,52 @@
+import { LOG_VERSION, type SessionEvent } from './event.ts'
+import { LogError } from './error.ts'
+import { Batch, type SessionStore, checkSessionId } from './store.ts'
+
+/** How many events are copied in one append. */
+const CHUNK = 500
+
+/**
+ * Copies a log up to an event, and the blobs that it names, under a `session/open` of its own that says where it came from. What the
+ * cut left open is still open: resume the copy.
+ *
+ * @param at the last event that is copied; default: the newest
+ * @throws LogError where there is no such event; SessionNotFoundError, SessionExistsError, StoreError
+ */
+export async function forkLog(store: SessionStore, parent: string, id: string, at?: number): Promise<void> {
+  checkSessionId(id)
+  const events: SessionEvent[] = []
+  for await (const batch of store.load(parent)) {
+    for (const event of batch) if (at === undefined || event.seq <= at) events.push(event)
+  }
+  const [open, ...rest] = events
+  if (open?.type !== 'session/open' || (at !== undefined && events.length !== at + 1)) throw new LogError(`session ${parent} has no event ${at ?? 0} to fork at; its last is ${events.length - 1}`, at)
+  const { version: _version, id: _id, ...data } = open.data
+  const own: SessionEvent = { ...open, data: { ...data, version: LOG_VERSION, id, parent, at: events.length - 1 } }
+  const lease = await store.create(id)
+  try {
+    for (const digest of imagesOf(events)) {
+      const bytes = await store.getBlob(parent, digest)
+      if (bytes) await store.putBlob(id, bytes)
+    }
+    const copied = [own, ...rest]
+    for (let start = 0; start < copied.length; start += CHUNK) lease.append(new Batch(copied.slice(start, start + CHUNK)))
+    await lease.release()
+  } catch (error) {
+    await lease.release().catch(() => undefined)
+    await store.remove(id).catch(() => undefined)
+    throw error
+  }
+}
+
+/** Digests of the blobs that events name. */
+function imagesOf(events: readonly SessionEvent[]): ReadonlySet<string> {
+  const digests = new Set<string>()
+  const look = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return
+    const { type, digest } = value as { type?: unknown; digest?: unknown }
+    if (type === 'image' && typeof digest === 'string') digests.add(digest)
+    for (const inner of Object.values(value)) look(inner)
+  }
+  for (const event of events) look(event.data)
+  return digests
+}
