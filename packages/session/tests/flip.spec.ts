@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { type SessionEvent, Fold, checkEvent, rebuild, verify } from '@headrace/session'
 import { everyKind } from './every-kind.ts'
 
-const { events, lines } = everyKind()
+const { events, lines, parsed } = everyKind()
 const dispatches = events.filter(({ type }) => type === 'request/dispatch').map(({ seq }) => seq)
 const lastProof = events.findLast(({ type }) => type === 'step/end' || type === 'request/dispatch')!.seq
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -24,10 +24,8 @@ function flip(seq: number, index: number, bits: number): readonly SessionEvent[]
   const bytes = new TextEncoder().encode(lines[seq])
   bytes[index]! ^= bits
   try {
-    const text = utf8.decode(bytes)
     // A line feed would make two lines of one; each is no JSON.
-    const log: SessionEvent[] = []
-    for (const [at, line] of lines.entries()) log.push(checkEvent(JSON.parse(at === seq ? text : line)))
+    const log = parsed.with(seq, checkEvent(JSON.parse(utf8.decode(bytes))))
     Fold.of(log)
     return log[0]!.type === 'session/open' && log[0].data.id === 'demo' ? log : undefined
   } catch {
