@@ -1,7 +1,7 @@
 import type { CallConfig, Chunk, ContentInput, ContributionInput, Contribution, Failure, Request, UserMessage } from '@headrace/message'
 import type { SessionEvent } from '@headrace/session'
 import type { Agent } from './agent.ts'
-import type { RequestMessages } from './contribution.ts'
+import type { ContextInput, RequestMessages } from './contribution.ts'
 import type { Report } from './report.ts'
 import type { Answer, CallDecision, ToolCall, ToolOutcome, ToolOutput } from './tool.ts'
 import type { Step, Turn } from './turn.ts'
@@ -15,7 +15,7 @@ export interface Submission {
 
 /** `agent/prompt-submit`: allow, perhaps with another input or with context to stand behind it, or block. */
 export type PromptDecision =
-  | { readonly input?: ContentInput; readonly additionalContext?: readonly ContributionInput[] }
+  | { readonly input?: ContentInput; readonly additionalContext?: readonly ContextInput[] }
   | { readonly block: string }
 
 /** `agent/pre-step`. */
@@ -27,8 +27,8 @@ export type ErrorDecision = 'fail' | 'retry' | 'restep' | { readonly retry: { re
 /** `tools/post-execute`: what the model is told; an `outcome` of its own replaces the tool's. */
 export interface PostExecution {
   readonly outcome?: ToolOutput
-  /** Stands behind the batch's last result. */
-  readonly additionalContext?: readonly ContributionInput[]
+  /** Stands behind the batch's last result. With a key it is signed `plugin/key`, which is how a topic is told here. */
+  readonly additionalContext?: readonly ContextInput[]
 }
 
 /** What `next()` gives in `tools/post-execute`. */
