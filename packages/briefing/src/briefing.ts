@@ -68,6 +68,14 @@ export class BriefingService extends Service {
     }, `ctx.briefing.topic(${JSON.stringify(key)})`)
   }
 
+  /**
+   * What the agent's model was told last by the caller's plugin, by key: of what is visible in the history and the open step. For plugins
+   * that tell something themselves, when it is touched, and announce its changes.
+   */
+  told(agent: Agent): ReadonlyMap<string, string> {
+    return this.ledgerOf(agent).told.from(pluginOf(this.ctx))
+  }
+
   /** Tells what differs from what was told, in the order `(order, plugin, key)`. */
   private async brief(agent: Agent, turn: Turn): Promise<void> {
     const entries = [...this.topics].filter(({ ctx }) => serves(ctx, agent.id)).sort(byPlace)

@@ -16,8 +16,17 @@ export class Told {
 
   /** Text of the last message of an owner that is visible. */
   by(owner: string): string | undefined {
-    this.last ??= new Map(this.agent.session.entries().filter(({ owner }) => owner.includes('/')).map(({ owner, message }) => [owner, textOf(message)]))
-    return this.last.get(owner)
+    return this.look().get(owner)
+  }
+
+  /** The same of all owners of a plugin, by key. */
+  from(plugin: string): ReadonlyMap<string, string> {
+    const start = `${plugin}/`
+    return new Map([...this.look()].filter(([owner]) => owner.startsWith(start)).map(([owner, text]) => [owner.slice(start.length), text]))
+  }
+
+  private look(): Map<string, string> {
+    return (this.last ??= new Map(this.agent.session.entries().filter(({ owner }) => owner.includes('/')).map(({ owner, message }) => [owner, textOf(message)])))
   }
 
   apply(event: SessionEvent): void {

@@ -118,6 +118,35 @@ describe('a topic in history', () => {
   })
 })
 
+describe('told()', () => {
+  it('is what a plugin told last and is visible, by key: also what it returned from a tool, also on resume; not what others told', async () => {
+    const seen: (readonly [string, string])[][] = []
+    const guide = {
+      name: 'guide', inject: ['briefing', 'agents', 'tools'],
+      apply: async (ctx: Context) => {
+        ctx.tools.define({ name: 'look', description: '', parameters: { type: 'object' }, execute: () => 'seen' })
+        ctx.on('tools/post-execute', async (_agent, _turn, _call, _outcome, next) => ({ ...await next(), additionalContext: [{ key: 'sub/', message: 'there' }] }))
+        ctx.on('agent/pre-step', async (agent, _turn, step, next) => {
+          seen.push([...ctx.briefing.told(agent)])
+          if (step.number === 2) {
+            const [first, last] = [agent.session.entries()[0]!, agent.session.entries().at(-1)!]
+            agent.replace(first.id, last.id, ['a summary'], { reason: 'test', key: 'summary' })
+            seen.push([...ctx.briefing.told(agent)])
+          }
+          return next()
+        })
+      },
+    }
+    const h = await setup([guide, topicPlugin('guide-book', { key: 'page' }, { text: 'one' })], [{ calls: [{ name: 'look' }] }, 'ok'])
+    await h.run('Go')
+    expect(seen).toEqual([[], [['sub/', 'there']], [['summary', 'a summary']]])
+    await h.resume()
+    await h.run('Again')
+    expect(seen.at(-1)).toEqual([['summary', 'a summary']])
+    await h.dispose()
+  })
+})
+
 describe('a topic in the prefix', () => {
   it('opens in the prefix, is announced in history when it changes, and is recomposed by a resume', async () => {
     const state: { text: Reading } = { text: 'one' }
