@@ -1,1 +1,5 @@
-export {}
+export { AgentsMdConfigError } from './config.ts'
+export type { Diagnostic, DiagnosticCode } from './diagnostic.ts'
+export type { FileLayer, FileStatus } from './files.ts'
+export { nodeFiles } from './files.ts'
+export * from './plugin.ts'

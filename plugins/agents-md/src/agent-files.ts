@@ -1,0 +1,113 @@
+import { dirname, join } from 'node:path'
+import type { Digest } from '@headrace/message'
+import type { Config } from './config.ts'
+import { type Diagnostic, distinct } from './diagnostic.ts'
+import type { FileLayer } from './files.ts'
+import { type Gathering, Look, type Part, type Place, gather } from './gather.ts'
+import { Project } from './project.ts'
+import { FileReader } from './reader.ts'
+import { type Rendering, render } from './render.ts'
+
+/** What is told of a folder, or of the whole project. */
+export interface Account extends Rendering {
+  readonly parts: readonly Part[]
+}
+
+interface Opened {
+  readonly project: Project
+  readonly reader: FileReader
+  /** For the user's own file, which may be a link to anywhere. */
+  readonly own: FileReader
+}
+
+/** The instruction files of one agent. Files are looked at once between two boundaries, and read when they changed. */
+export class AgentFiles {
+  private readonly files: FileLayer
+  private readonly config: Config
+  private readonly cwd: string
+  private opened: Promise<Opened> | undefined
+  private look: Look | undefined
+  private latest: Account | undefined
+  private readonly accounts = new Map<string, Account>()
+  private readonly problems = new Map<string, readonly Diagnostic[]>()
+  private reported: ReadonlySet<Diagnostic> = new Set()
+
+  constructor(files: FileLayer, config: Config, cwd: string) {
+    this.files = files
+    this.config = config
+    this.cwd = cwd
+  }
+
+  /** Has the files looked at again: a boundary has passed. */
+  stale(): void {
+    this.look = undefined
+  }
+
+  async project(): Promise<Project> {
+    return (await this.open()).project
+  }
+
+  /** What is told of the files from the root to the agent's folder, behind the user's own. */
+  async whole(): Promise<Account> {
+    const { project, reader, own } = await this.open()
+    const { global } = this.config
+    const places = project.chain().flatMap((folder) => this.placesIn(folder, reader))
+    const look = (this.look ??= new Look())
+    return (this.latest = this.keep('', project, await gather(global ? [{ candidates: [global], reader: own }, ...places] : places, look, this.config)))
+  }
+
+  /** What is told of a folder below: as it is at this boundary, or, with a look of its own, as it is now. */
+  async folder(folder: string, look: Look = (this.look ??= new Look())): Promise<Account> {
+    const { project, reader } = await this.open()
+    return this.keep(project.keyOf(folder), project, await gather(this.placesIn(folder, reader), look, this.config, this.told()))
+  }
+
+  /** Digests of what is told of the whole project, and not cut. */
+  told(): ReadonlySet<Digest> {
+    return this.latest?.whole ?? new Set()
+  }
+
+  diagnostics(): readonly Diagnostic[] {
+    return distinct([...this.problems.values()].flat())
+  }
+
+  /** Those that are new since this was asked. */
+  news(): readonly Diagnostic[] {
+    const known = new Set([...this.reported].map((diagnostic) => JSON.stringify(diagnostic)))
+    const all = this.diagnostics()
+    this.reported = new Set(all)
+    return all.filter((diagnostic) => !known.has(JSON.stringify(diagnostic)))
+  }
+
+  private placesIn(folder: string, reader: FileReader): readonly Place[] {
+    return [this.config.names, this.config.local].map((names) => ({ candidates: names.map((name) => join(folder, name)), reader }))
+  }
+
+  private keep(key: string, project: Project, { parts, diagnostics }: Gathering): Account {
+    const known = this.accounts.get(key)
+    const account = known && isSame(known.parts, parts) ? known : { parts, ...render(parts, this.config.budget, (path) => project.shown(path)) }
+    if (parts.length > 0) this.accounts.set(key, account)
+    else this.accounts.delete(key)
+    const problems = [...diagnostics, ...account.diagnostics]
+    if (problems.length > 0) this.problems.set(key, problems)
+    else this.problems.delete(key)
+    return account
+  }
+
+  private open(): Promise<Opened> {
+    return (this.opened ??= this.find())
+  }
+
+  private async find(): Promise<Opened> {
+    const { files, config: { roots, global, maxFile } } = this
+    const real = (path: string): Promise<string> => files.realpath(path).catch(() => path)
+    const project = await Project.open(files, this.cwd)
+    const others = await Promise.all(roots.map(real))
+    const ownRoots = global ? [await real(dirname(global)), dirname(await real(global))] : []
+    return { project, reader: new FileReader(files, [project.root, ...others], maxFile), own: new FileReader(files, [...ownRoots, ...others], maxFile) }
+  }
+}
+
+function isSame(a: readonly Part[], b: readonly Part[]): boolean {
+  return a.length === b.length && a.every(({ file, importedBy }, index) => file === b[index]!.file && importedBy === b[index]!.importedBy)
+}

@@ -1,0 +1,68 @@
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import z from 'schemastery'
+import { HeadraceError } from '@headrace/message'
+
+export interface Config {
+  /** Names of instruction files; the first in a folder that holds text counts. */
+  names: string[]
+  /** Names of overlays that are not shared; the first in a folder that holds text counts, and stands behind the folder's own. */
+  local: string[]
+  /** Absolute path of the user's own file, `false` for none. Default: `headrace/AGENTS.md` in the folder for configuration. */
+  global?: string | false
+  /** Absolute folders, beside the project's root, that links and imports may lead to. */
+  roots: string[]
+  /** Whether folders below the working directory are looked at when a tool touches them. */
+  nested: boolean
+  /** Names of folders below which nothing is looked for when a tool touches them. */
+  skip: string[]
+  /** Fields of a call's input that hold paths: a string, or a list of them. */
+  pathFields: string[]
+  /** Bytes of text that one announcement holds. */
+  budget: number
+  /** Bytes of one file; a larger one is not read. */
+  maxFile: number
+  /** Imports inside imports, at most. */
+  importDepth: number
+  /** Imported files of one announcement, at most. */
+  importFiles: number
+}
+
+const fileNames = (...names: string[]) => z.array(z.string()).default(names)
+
+export const Config: z<Partial<Config>, Config> = z.object({
+  names: fileNames('AGENTS.md').description('Names of instruction files; the first in a folder that holds text counts.'),
+  local: fileNames('AGENTS.local.md').description('Names of overlays that are not shared; they stand behind the folder\'s own.'),
+  global: z.union([z.const(false as const), z.string()]).description('The user\'s own file, false for none. Default: headrace/AGENTS.md in $XDG_CONFIG_HOME or ~/.config.'),
+  roots: z.array(z.string()).default([]).description('Absolute folders, beside the project\'s root, that links and imports may lead to.'),
+  nested: z.boolean().default(true).description('Look at folders below the working directory when a tool touches them.'),
+  skip: z.array(z.string()).default(['.git', 'node_modules']).description('Names of folders below which nothing is looked for: the instructions there are not this project\'s.'),
+  pathFields: z.array(z.string()).default(['path', 'paths', 'file', 'files', 'file_path', 'filePath', 'cwd', 'directory'])
+    .description('Fields of a call\'s input that hold paths.'),
+  budget: z.natural().min(64).default(32_768).description('Bytes of text that one announcement holds.'),
+  maxFile: z.natural().min(64).max(67_108_864).default(1_048_576).description('Bytes of one file; a larger one is not read.'),
+  importDepth: z.natural().default(5).description('Imports inside imports, at most.'),
+  importFiles: z.natural().default(64).description('Imported files of one announcement, at most.'),
+})
+
+/** A config that cannot be meant. */
+export class AgentsMdConfigError extends HeadraceError {
+  constructor(problem: string) {
+    super('CONFIG_INVALID', `agents-md: ${problem}`)
+  }
+}
+
+/** The config with the user's own file found. @throws AgentsMdConfigError for a name that is a path, or a path that is relative */
+export function settle(config: Config, env: NodeJS.ProcessEnv = process.env, home = homedir()): Config {
+  for (const name of [...config.names, ...config.local]) {
+    if (name === '' || name === '.' || name === '..' || /[/\\\0]/.test(name)) throw new AgentsMdConfigError(`${JSON.stringify(name)} is not a file's name; names and local are looked for in each folder`)
+  }
+  for (const path of [...config.roots, ...(config.global ? [config.global] : [])]) {
+    if (!isAbsolute(path)) throw new AgentsMdConfigError(`roots and global must be absolute paths, not ${JSON.stringify(path)}`)
+  }
+  if (config.global !== undefined) return config
+  // A relative one is to be ignored: XDG Base Directory Specification.
+  const { XDG_CONFIG_HOME } = env
+  const folder = XDG_CONFIG_HOME !== undefined && isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(home, '.config')
+  return { ...config, global: join(folder, 'headrace', 'AGENTS.md') }
+}

@@ -1,0 +1,130 @@
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import type { Diagnostic, DiagnosticCode } from './diagnostic.ts'
+import type { FileReader, Found, InstructionText } from './reader.ts'
+
+/** Files of which the first that holds text is told, and who reads it and what it imports. */
+export interface Place {
+  readonly candidates: readonly string[]
+  readonly reader: FileReader
+}
+
+/** A file that is told. */
+export interface Part {
+  readonly file: InstructionText
+  /** Path of the file that imports it. */
+  readonly importedBy?: string
+}
+
+/** Files from the most general to the most specific, each text once; what a file imports stands in front of it. */
+export interface Gathering {
+  readonly parts: readonly Part[]
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+export interface ImportLimits {
+  readonly importDepth: number
+  readonly importFiles: number
+}
+
+/** One look at the files as they are now: at each file once, whoever asks. */
+export class Look {
+  private readonly found = new Map<FileReader, Map<string, Promise<Found>>>()
+
+  at(path: string, reader: FileReader): Promise<Found> {
+    let paths = this.found.get(reader)
+    if (!paths) this.found.set(reader, (paths = new Map()))
+    let found = paths.get(path)
+    if (!found) paths.set(path, (found = reader.look(path)))
+    return found
+  }
+}
+
+/**
+ * Gathers the files of places, the most general first.
+ *
+ * @param told digests of texts that are told elsewhere: what is imported and among them is left out
+ */
+export async function gather(places: readonly Place[], look: Look, limits: ImportLimits, told: ReadonlySet<string> = NONE): Promise<Gathering> {
+  const diagnostics: Diagnostic[] = []
+  const tops = await Promise.all(places.map(async ({ candidates, reader }) => ({ reader, ...await firstText(candidates, reader, look) })))
+  for (const top of tops) diagnostics.push(...top.diagnostics)
+  const imports = new Imports(look, limits, diagnostics)
+  const lists: Part[][] = []
+  // The most specific first: it has the first word on what an import belongs to, and on how many there may be.
+  for (const { text, reader } of tops.toReversed()) if (text) lists.unshift(await imports.expand(text, reader))
+  return { parts: once(lists.flat()).filter(({ file, importedBy }) => importedBy === undefined || !told.has(file.digest)), diagnostics }
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+async function firstText(candidates: readonly string[], reader: FileReader, look: Look): Promise<{ readonly text?: InstructionText; readonly diagnostics: readonly Diagnostic[] }> {
+  const diagnostics: Diagnostic[] = []
+  for (const path of candidates) {
+    const found = await look.at(path, reader)
+    if (found && 'text' in found) return { text: found, diagnostics }
+    if (found) diagnostics.push(found)
+  }
+  return { diagnostics }
+}
+
+/** The same text in two places is told in the more specific one. */
+function once(parts: readonly Part[]): readonly Part[] {
+  const last = new Map(parts.map(({ file }, index) => [file.digest, index]))
+  return parts.filter(({ file }, index) => last.get(file.digest) === index)
+}
+
+/** The imports of one gathering. */
+class Imports {
+  private readonly look: Look
+  private readonly limits: ImportLimits
+  private readonly diagnostics: Diagnostic[]
+  private readonly seen = new Set<string>()
+  private readonly open: string[] = []
+  private readonly asked = new Set<string>()
+
+  constructor(look: Look, limits: ImportLimits, diagnostics: Diagnostic[]) {
+    this.look = look
+    this.limits = limits
+    this.diagnostics = diagnostics
+  }
+
+  /** A file behind what it imports. */
+  async expand(file: InstructionText, reader: FileReader, importedBy?: string): Promise<Part[]> {
+    this.seen.add(file.real)
+    this.open.push(file.real)
+    const parts: Part[] = []
+    for (const target of file.imports) {
+      const path = target.startsWith('~/') ? join(homedir(), target.slice(2)) : resolve(dirname(file.real), target)
+      if (this.mustStop(target, path, file)) break
+      const imported = this.accept(await this.look.at(path, reader), target, file)
+      if (imported) parts.push(...await this.expand(imported, reader, file.path))
+    }
+    this.open.pop()
+    return [...parts, { file, ...(importedBy !== undefined && { importedBy }) }]
+  }
+
+  /** Limits hold for what is looked for, found or not. */
+  private mustStop(target: string, path: string, from: InstructionText): boolean {
+    const { importDepth, importFiles } = this.limits
+    const deep = this.open.length > importDepth
+    const many = this.asked.size >= importFiles && !this.asked.has(path)
+    if (deep) this.say('IMPORT_DEPTH', from.path, `imports ${target} and perhaps more, which is deeper than ${importDepth} imports, and is left out`)
+    else if (many) this.say('IMPORT_LIMIT', from.path, `imports ${target} and perhaps more, beyond ${importFiles} files, and is left out`)
+    else this.asked.add(path)
+    return deep || many
+  }
+
+  /** What is found, unless it is told already. */
+  private accept(found: Found, target: string, from: InstructionText): InstructionText | undefined {
+    if (!found) this.say('IMPORT_MISSING', from.path, `imports ${target}, and there is no such file; write it as code if it is no import`)
+    else if (!('text' in found)) this.say(found.code, found.path, `${found.problem} (imported by ${from.path})`)
+    else if (this.open.includes(found.real)) this.say('IMPORT_CYCLE', from.path, `imports ${target}, which imports it in turn; it is told once`)
+    else if (!this.seen.has(found.real)) return found
+    return undefined
+  }
+
+  private say(code: DiagnosticCode, path: string, problem: string): void {
+    this.diagnostics.push({ code, path, problem })
+  }
+}

@@ -1,0 +1,75 @@
+import { basename } from 'node:path'
+import type { Agent, KeyedContribution, ToolCall } from '@headrace/agent'
+import type { Digest } from '@headrace/message'
+import type { Account, AgentFiles } from './agent-files.ts'
+import type { Config } from './config.ts'
+import { Look } from './gather.ts'
+import { touchedPaths } from './touch.ts'
+import { folderWords } from './words.ts'
+
+/**
+ * Folders below an agent's own, told when a tool touches them. What was told is read off the history: at each boundary what is still
+ * visible there is compared with its files; what compaction hid is told again when it is touched again.
+ */
+export class NestedFolders {
+  private readonly files: AgentFiles
+  private readonly config: Config
+  /** Texts of each folder that the history tells, or will: two parallel calls find what the other is about to tell. */
+  private readonly told = new Map<string, readonly Digest[]>()
+
+  constructor(files: AgentFiles, config: Config) {
+    this.files = files
+    this.config = config
+  }
+
+  /** Announces what changed in the folders that were told. */
+  async announce(agent: Agent, visible: ReadonlyMap<string, string>): Promise<void> {
+    const project = await this.files.project()
+    const folders = [...visible].flatMap(([key, last]) => {
+      const folder = project.folderOf(key)
+      return folder === undefined ? [] : [{ key, folder, last }]
+    })
+    const accounts = await Promise.all(folders.map(({ folder }) => this.files.folder(folder)))
+    this.told.clear()
+    for (const [index, { key, last, folder }] of folders.entries()) {
+      const account = accounts[index]!
+      this.told.set(key, topsOf(account))
+      const shown = `${project.shown(folder)}/`
+      const first = account.text === undefined ? undefined : folderWords.first(shown, account.text)
+      const changed = first === undefined ? folderWords.removed(shown) : folderWords.changed(shown, first)
+      if (last !== first && last !== changed) agent.inject(changed, { key })
+    }
+  }
+
+  /** What a call has to tell of folders that it is the first to touch, the most general first. */
+  async touch(call: ToolCall): Promise<readonly KeyedContribution[]> {
+    const project = await this.files.project()
+    const touched = touchedPaths(call.input, this.config.pathFields).flatMap((path) => this.belowSkipped(project.touched(path)))
+    const folders = [...new Set(touched)].sort().map((folder) => ({ folder, key: project.keyOf(folder) })).filter(({ key }) => !this.told.has(key))
+    const look = new Look()
+    const accounts = await Promise.all(folders.map(({ folder }) => this.files.folder(folder, look)))
+    // From here on synchronous: what is told is claimed.
+    return folders.flatMap(({ folder, key }, index) => {
+      const account = accounts[index]!
+      if (account.text === undefined || this.told.has(key) || this.isToldElsewhere(account)) return []
+      this.told.set(key, topsOf(account))
+      return [{ key, message: folderWords.first(`${project.shown(folder)}/`, account.text) }]
+    })
+  }
+
+  private belowSkipped(folders: readonly string[]): readonly string[] {
+    const end = folders.findIndex((folder) => this.config.skip.includes(basename(folder)))
+    return end < 0 ? folders : folders.slice(0, end)
+  }
+
+  /** A worktree inside the project, a folder by another name. */
+  private isToldElsewhere(account: Account): boolean {
+    const told = new Set([...this.files.told(), ...[...this.told.values()].flat()])
+    return topsOf(account).every((digest) => told.has(digest))
+  }
+}
+
+/** What is told of the folder itself, without what it imports. */
+function topsOf({ parts }: Account): readonly Digest[] {
+  return parts.filter(({ importedBy }) => importedBy === undefined).map(({ file }) => file.digest)
+}

@@ -1,0 +1,92 @@
+import type { Context } from 'cordis'
+import { type Agent, scopeOf } from '@headrace/agent'
+import type {} from '@headrace/briefing'
+import { messageOf } from '@headrace/message'
+import type { SessionView } from '@headrace/session'
+import { AgentFiles } from './agent-files.ts'
+import { Config, settle } from './config.ts'
+import { type Diagnostic, diagnosticLine } from './diagnostic.ts'
+import { type FileLayer, nodeFiles } from './files.ts'
+import { NestedFolders } from './nested.ts'
+import { projectWords } from './words.ts'
+
+declare module 'cordis' {
+  interface Context {
+    agentsMd: AgentsMd
+  }
+}
+
+/** `ctx.agentsMd`: what is wrong with the instruction files of an agent, to read and to show. */
+export interface AgentsMd {
+  /** As of the last boundary or touch; each was also reported (`agent/report`) once. */
+  diagnostics(agent: Agent): readonly Diagnostic[]
+}
+
+export const name = 'agents-md'
+export const inject = ['agents', 'briefing']
+export { Config }
+
+export async function apply(ctx: Context, config: Config): Promise<void> {
+  register(ctx, settle(config), nodeFiles)
+}
+
+/** The plugin on a file system of one's own. */
+export function register(ctx: Context, config: Config, files: FileLayer): void {
+  const agents = new WeakMap<SessionView, { readonly files: AgentFiles; readonly nested: NestedFolders }>()
+  const of = (agent: Agent): { readonly files: AgentFiles; readonly nested: NestedFolders } => {
+    let known = agents.get(agent.session)
+    if (!known) {
+      const own = new AgentFiles(files, config, agent.cwd)
+      agents.set(agent.session, (known = { files: own, nested: new NestedFolders(own, config) }))
+    }
+    return known
+  }
+  // Loaded for one agent, it leaves the name to the app.
+  if (scopeOf(ctx) === undefined) ctx.provide('agentsMd', { diagnostics: (agent) => agents.get(agent.session)?.files.diagnostics() ?? [] })
+  ctx.briefing.topic({
+    key: 'project',
+    read: async (agent) => {
+      const { text } = await of(agent).files.whole()
+      report(agent, of(agent).files)
+      return text === undefined ? undefined : projectWords.first(text)
+    },
+    changed: projectWords.changed,
+    removed: projectWords.removed,
+  })
+  ctx.on('session/event', (agent, { type }) => {
+    if (type === 'turn/start' || type === 'step/start') agents.get(agent.session)?.files.stale()
+  })
+  if (config.nested) listen(ctx, of)
+}
+
+function listen(ctx: Context, of: (agent: Agent) => { readonly files: AgentFiles; readonly nested: NestedFolders }): void {
+  // Behind the topic, which has looked at the project's files: `briefing` listens first, for it was there first.
+  const announce = async (agent: Agent): Promise<void> => {
+    const { files, nested } = of(agent)
+    await nested.announce(agent, ctx.briefing.told(agent)).catch((error: unknown) => agent.report('folders', `${messageOf(error)}; what was told stands`))
+    report(agent, files)
+  }
+  ctx.on('agent/prompt-submit', async (agent, _turn, _submission, next) => {
+    await announce(agent)
+    return next()
+  })
+  ctx.on('agent/pre-step', async (agent, _turn, _step, next) => {
+    await announce(agent)
+    return next()
+  })
+  ctx.on('tools/post-execute', async (agent, _turn, call, _outcome, next) => {
+    const below = await next()
+    const { files, nested } = of(agent)
+    const found = await nested.touch(call).catch((error: unknown) => {
+      agent.report('tools/post-execute', `${messageOf(error)}; what the call touched is not looked at`)
+      return []
+    })
+    report(agent, files)
+    return found.length === 0 ? below : { ...below, additionalContext: [...found, ...below.additionalContext] }
+  })
+}
+
+/** One report a diagnostic. */
+function report(agent: Agent, files: AgentFiles): void {
+  for (const diagnostic of files.news()) agent.report('files', diagnosticLine(diagnostic))
+}

@@ -1,0 +1,64 @@
+import { type Digest, sha256 } from '@headrace/message'
+import type { Diagnostic } from './diagnostic.ts'
+import type { Part } from './gather.ts'
+
+/** What is told of some files. */
+export interface Rendering {
+  /** One frame a file; nothing where there is no file. */
+  readonly text: string | undefined
+  /** Digests of the files that are told whole. */
+  readonly whole: ReadonlySet<Digest>
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/**
+ * Frames files, and spends the budget from the last, the most specific, to the first: what does not fit is cut at a character, with a
+ * notice that names it.
+ *
+ * @param budget bytes of text; frames and notices come on top
+ * @param shown how a path is told
+ */
+export function render(parts: readonly Part[], budget: number, shown: (path: string) => string): Rendering {
+  let left = budget
+  const frames: string[] = []
+  const whole = new Set<Digest>()
+  const diagnostics: Diagnostic[] = []
+  for (const { file, importedBy } of parts.toReversed()) {
+    const name = shown(file.path)
+    const text = cut(file.text, left)
+    left -= Buffer.byteLength(text)
+    if (text === file.text) whole.add(file.digest)
+    else {
+      left = 0
+      frames.unshift(`[${text === '' ? `${name} is left out` : `${name} goes on, the rest is left out`}: there is room for ${budget} bytes of instructions. Read the file for what is missing.]`)
+      diagnostics.unshift({ code: 'OVER_BUDGET', path: file.path, problem: `${text === '' ? 'is left out' : 'is cut'}: there is room for ${budget} bytes of instructions; shorten the files, or raise budget` })
+    }
+    if (text !== '') frames.unshift(frame(text, name, importedBy === undefined ? undefined : shown(importedBy)))
+  }
+  return { text: frames.length === 0 ? undefined : frames.join('\n\n'), whole, diagnostics }
+}
+
+/** The text exactly, between two marks; the closing one cannot stand in the text. */
+function frame(text: string, path: string, importedBy: string | undefined): string {
+  const id = idOf(text)
+  return `<file path="${path}"${importedBy === undefined ? '' : ` imported-by="${importedBy}"`} id="${id}">\n${text}\n</file id="${id}">`
+}
+
+/** The first digits of the text's digest, as many as make it a word that the text does not have. */
+function idOf(text: string): string {
+  const digest = sha256(text)
+  let length = 8
+  while (length < digest.length && text.includes(digest.slice(0, length))) length++
+  return digest.slice(0, length)
+}
+
+/** As much of a text as fits into some bytes of UTF-8, cut between characters; nothing rather than blank. */
+export function cut(text: string, bytes: number): string {
+  // No UTF-16 unit has less than one byte, so a pair that the slice breaks stands behind the cut.
+  if (text.length <= bytes && Buffer.byteLength(text) <= bytes) return text
+  const encoded = Buffer.from(text.slice(0, bytes))
+  let end = Math.min(bytes, encoded.length)
+  while (end > 0 && (encoded[end]! & 0xc0) === 0x80) end--
+  const kept = encoded.toString('utf8', 0, end)
+  return kept.trim() === '' ? '' : kept
+}
