@@ -1,5 +1,5 @@
 import type { Context } from 'cordis'
-import { type CallConfig, type ContentInput, type ContributionInput, type ImageBlock, toConfigPatch } from '@headrace/message'
+import { type CallConfig, type ContentInput, type ContributionInput, type ImageBlock, type MessageInput, toConfigPatch } from '@headrace/message'
 import type { RunContext } from '@headrace/run-context'
 import type { EntryId, SessionEvent, SessionView } from '@headrace/session'
 import type { AgentCore } from './core.ts'
@@ -73,8 +73,8 @@ export class Agent {
     return this.core.inbox.inject(message, ownerOf(this.plugin, key, 'inject'))
   }
 
-  /** Puts messages in the place of a part of the history (`surface/replace`). Not while a step is open: do it in `agent/pre-step`. @throws LogError */
-  replace(first: EntryId, last: EntryId, messages: readonly ContributionInput[], { reason, key }: { readonly reason: string; readonly key?: string }): SessionEvent<'surface/replace'> {
+  /** Puts messages, of any role, in the place of a part of the history (`surface/replace`). Not while a step is open: do it in `agent/pre-step`. @throws LogError */
+  replace(first: EntryId, last: EntryId, messages: readonly (ContributionInput | MessageInput)[], { reason, key }: { readonly reason: string; readonly key?: string }): SessionEvent<'surface/replace'> {
     return this.core.inbox.replace(first, last, messages, ownerOf(this.plugin, key, 'replace'), reason)
   }
 

@@ -1,4 +1,4 @@
-import { type Contribution, type ContributionInput, type Owner, type UserMessage, isBlank, toContent, toContribution } from '@headrace/message'
+import { type Contribution, type ContributionInput, type MessageInput, type Owner, type UserMessage, isBlank, toContent, toContribution, toMessage } from '@headrace/message'
 import type { ContextLog, RunContext } from '@headrace/run-context'
 import type { EntryId, Session, SessionEvent, Signed } from '@headrace/session'
 import { AgentError } from './error.ts'
@@ -50,8 +50,8 @@ export class Inbox {
     return this.session.append({ type: 'context/message', data: { message: contribution, owner } })
   }
 
-  replace(first: EntryId, last: EntryId, messages: readonly ContributionInput[], owner: Owner, reason: string): SessionEvent<'surface/replace'> {
-    const signed: Signed[] = messages.map((message) => ({ message: this.contribution(message, owner), owner }))
+  replace(first: EntryId, last: EntryId, messages: readonly (ContributionInput | MessageInput)[], owner: Owner, reason: string): SessionEvent<'surface/replace'> {
+    const signed: Signed[] = messages.map((message) => ({ message: typeof message === 'string' ? this.contribution(message, owner) : toMessage(message, owner, this.repaired(owner)), owner }))
     return this.session.append({ type: 'surface/replace', data: { first, last, messages: signed, owner, reason } })
   }
 

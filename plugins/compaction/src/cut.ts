@@ -1,0 +1,36 @@
+import type { Entry } from '@headrace/session'
+import { type Message, type ToolMessage, callsOf } from '@headrace/message'
+
+/** How many entries, from the first on, can go so that at most `keep` tokens stay, without parting a call from its results. */
+export function cutAt(entries: readonly Entry[], keep: number, weigh: (messages: readonly Message[]) => number): number {
+  let kept = 0
+  let cut = entries.length
+  while (cut > 0 && kept + weigh([entries[cut - 1]!.message]) <= keep) kept += weigh([entries[--cut]!.message])
+  // The newest message stays whatever it weighs: it is what the model is to answer.
+  cut = Math.min(cut, entries.length - 1)
+  while (cut > 0 && entries[cut]?.message.role === 'tool') cut--
+  return Math.max(0, cut)
+}
+
+/** A tool result with the middle of its text left out, and a note that says so; `undefined` where it is short already. */
+export function trimmed(message: Message, most: number): ToolMessage | undefined {
+  if (message.role !== 'tool') return undefined
+  const [block] = message.content
+  const length = block.content.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0)
+  if (length <= most * 1.5 && block.content.every((part) => part.type === 'text')) return undefined
+  const text = block.content.map((part) => (part.type === 'text' ? part.text : '[an image]')).join('\n')
+  const half = Math.floor(most / 2)
+  const short = text.length <= most ? text : `${text.slice(0, half).toWellFormed()}\n[… ${text.length - 2 * half} characters of this old result were left out …]\n${text.slice(-half).toWellFormed()}`
+  return { role: 'tool', content: [{ ...block, content: [{ type: 'text', text: short }] }] }
+}
+
+/** True where a range of entries has no call whose result is outside, nor a result whose call is. */
+export function isWhole(entries: readonly Entry[]): boolean {
+  let open = 0
+  for (const { message } of entries) {
+    if (message.role === 'tool') open--
+    else open += callsOf(message).length
+    if (open < 0) return false
+  }
+  return open === 0
+}

@@ -1,0 +1,1 @@
+export { Config, apply, delayOf, inject, name } from './plugin.ts'
