@@ -26,6 +26,10 @@ export function providerOf(model: string, providers: Providers = {}): string | u
   return prefix !== '' && known ? prefix : undefined
 }
 
+export function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+}
+
 /**
  * A base URL takes the place of that of the model's provider; a model without a known one is served by the provider `endpoint`, under
  * its whole name. Where no model is named (the log will say it), whichever is used is meant.
@@ -34,9 +38,7 @@ export function providerOf(model: string, providers: Providers = {}): string | u
  */
 export function routeOf(model: string | undefined, baseURL: string | undefined, providers: Providers = {}): Route {
   if (baseURL === undefined) return { ...(model !== undefined && { model }), providers }
-  if (!URL.canParse(baseURL) || !/^https?:$/.test(new URL(baseURL).protocol)) {
-    throw new HeadraceConfigError('the base URL must be an http(s) URL; give one such as "http://localhost:8000/v1"')
-  }
+  if (!isHttpUrl(baseURL)) throw new HeadraceConfigError('baseURL must be an http(s) URL; give one such as "http://localhost:8000/v1"')
   const at = (names: readonly string[]): Providers => Object.fromEntries(names.map((name) => [name, { ...providers[name], baseURL }]))
   if (model === undefined) return { providers: { ...providers, ...at([ENDPOINT, ...presets().map(({ name }) => name)]) } }
   const provider = providerOf(model, providers)

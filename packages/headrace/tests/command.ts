@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { expect } from 'vitest'
 import { type ModelServer, type ModelServerOptions, type Script, createModelServer } from '@headrace/model-server'
 import type { SessionEvent } from '@headrace/session'
 import { readLog } from '@headrace/plugin-store-jsonl'
@@ -53,8 +54,12 @@ export class Lab {
     return { PATH, HOME, XDG_STATE_HOME: join(this.root, 'state'), NODE_ENV: 'test' }
   }
 
-  start(args: readonly string[], { cwd = this.cwd, env = {}, input }: StartOptions = {}): Running {
-    const child = spawn(process.execPath, [BIN, ...args], { cwd, env: { ...this.env, ...env }, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] })
+  start(args: readonly string[], options?: StartOptions): Running {
+    return this.startNode(BIN, options, args)
+  }
+
+  startNode(file: string, { cwd = this.cwd, env = {}, input }: StartOptions = {}, args: readonly string[] = []): Running {
+    const child = spawn(process.execPath, [file, ...args], { cwd, env: { ...this.env, ...env }, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] })
     this.children.add(child)
     if (input !== undefined) child.stdin!.end(input)
     let [out, err] = ['', '']
@@ -88,6 +93,11 @@ export class Lab {
   /** `headrace run` against a server of ours. */
   prompt(server: ModelServer, args: readonly string[], options?: StartOptions): Promise<Ended> {
     return this.run(['run', ...args, ...at(server)], options)
+  }
+
+  /** Resolves when the server has been asked so many times. */
+  async asked(server: ModelServer, times = 1): Promise<void> {
+    await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(times)
   }
 
   /** Events of a session; of the only one, without an id. */

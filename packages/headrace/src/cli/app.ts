@@ -11,21 +11,28 @@ const DEBUG = 3
 /** The state of a fiber that runs. */
 const ACTIVE = 2
 
+type LogMessage = Parameters<typeof Logger.format>[1]
+
 /** An app with the usual set, its plugins' warnings on stderr. @throws CommandError that names the plugin that does not run */
 export async function boot(config: Config, terminal: Terminal, debug: boolean): Promise<Context> {
   const ctx = new Context()
-  // First of all: without an exporter nobody hears of a plugin that fails.
+  // While it boots, an error is thrown as well as logged, and is to be told once.
+  let waiting: LogMessage[] | undefined = debug ? undefined : []
   const exporter = {
     levels: { default: debug ? DEBUG : WARN },
-    export(message: Parameters<typeof Logger.format>[1]) {
-      const [line = '', ...rest] = Logger.format(this, message).split('\n')
-      terminal.warn(`headrace: ${message.type === 'error' ? 'error' : message.type === 'warn' ? 'warning' : message.type}: ${brief(line, 1_000)}`)
-      if (debug && rest.length > 0) terminal.note(rest.join('\n'))
-    },
+    export: (message: LogMessage): void => void (waiting ? waiting.push(message) : tell(message)),
   }
+  const tell = (message: LogMessage): void => {
+    const [line = '', ...rest] = Logger.format(exporter, message).split('\n')
+    terminal.warn(`headrace: ${message.type === 'warn' ? 'warning' : message.type}: ${brief(line, 1_000)}`)
+    if (debug && rest.length > 0) terminal.note(rest.join('\n'))
+  }
+  // First of all: without an exporter nobody hears of a plugin that fails.
   ctx.logger.exporter(exporter)
   await ctx.plugin(headrace, config)
   checkActive(ctx)
+  for (const message of waiting ?? []) tell(message)
+  waiting = undefined
   return ctx
 }
 

@@ -1,12 +1,19 @@
 import { Command, CommanderError } from 'commander'
 import { readFileSync } from 'node:fs'
 import { DONE, FAILED, USAGE, UsageError, describeError } from './error.ts'
-import { type ExplainOptions, explain } from './explain.ts'
+import type { ExplainOptions } from './explain.ts'
 import { leave } from './leave.ts'
-import { type RunOptions, run } from './run.ts'
-import { exportSession, removeSession, sessions } from './sessions.ts'
+import type { RunOptions } from './run.ts'
 import { Terminal } from './terminal.ts'
-import { type VerifyOptions, verify } from './verify.ts'
+import type { VerifyOptions } from './verify.ts'
+
+// What a command needs is loaded when it runs: a whole agent takes its time.
+const commands = {
+  run: async () => (await import('./run.ts')).run,
+  explain: async () => (await import('./explain.ts')).explain,
+  verify: async () => (await import('./verify.ts')).verify,
+  sessions: () => import('./sessions.ts'),
+}
 
 /** Runs a command line. Returns the exit code: 0 done, 1 failed, 2 usage, 130 cancelled. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -45,13 +52,13 @@ function program(terminal: Terminal, done: (code: number) => void): Command {
     .argument('[step]', 'turn.step, turn.step.attempt, a step of the last turn, or #seq (default: the last request)')
     .option('--full', 'whole texts instead of first words')
     .option('--json', 'as JSON')
-    .action(async (what: string, step: string | undefined, options: ExplainOptions) => done(await explain(what, step, options, terminal)))
+    .action(async (what: string, step: string | undefined, options: ExplainOptions) => done(await (await commands.explain())(what, step, options, terminal)))
   debug(root.command('verify'))
     .description('rebuild every request from the log and compare; exit code 1 where one differs')
     .argument('<session>', 'id of a session, "last", or a .jsonl file')
     .option('--digest', 'print the last chain too; kept elsewhere, it proves that nobody recomputed the log')
     .option('--json', 'as JSON')
-    .action(async (what: string, options: VerifyOptions) => done(await verify(what, options, terminal)))
+    .action(async (what: string, options: VerifyOptions) => done(await (await commands.verify())(what, options, terminal)))
   return root
 }
 
@@ -70,7 +77,7 @@ function defineRun(root: Command, terminal: Terminal, done: (code: number) => vo
     .addHelpText('after', RUN_HELP)
     .action(async (words: string[], options: RunOptions) => {
       if (options.continue && options.session !== undefined) throw new UsageError('--continue and --session name two sessions; give one of them')
-      done(await run(words, options, terminal))
+      done(await (await commands.run())(words, options, terminal))
     })
 }
 
@@ -89,16 +96,16 @@ function defineSessions(root: Command, terminal: Terminal, done: (code: number) 
     .description('list the sessions, newest first')
     .option('--json', 'a JSON line for each')
     .option('--debug', 'show the stack of an error')
-    .action(async (options: { readonly json?: true }) => done(await sessions(options, terminal)))
+    .action(async (options: { readonly json?: true }) => done(await (await commands.sessions()).sessions(options, terminal)))
   command.command('rm')
     .description('remove a session and its blobs')
     .argument('<id>')
-    .action(async (id: string) => done(await removeSession(id, terminal)))
+    .action(async (id: string) => done(await (await commands.sessions()).removeSession(id, terminal)))
   command.command('export')
     .description('print a log as JSON lines')
     .argument('<session>', 'id of a session, "last", or a .jsonl file')
     .option('--salvage', 'of a damaged log, what can be read before the damage')
-    .action(async (what: string, options: { readonly salvage?: true }) => done(await exportSession(what, options, terminal)))
+    .action(async (what: string, options: { readonly salvage?: true }) => done(await (await commands.sessions()).exportSession(what, options, terminal)))
 }
 
 function version(): string {

@@ -4,7 +4,7 @@ import type { Fold, SessionStore } from '@headrace/session'
 import { presets } from '@headrace/plugin-ai-sdk'
 import type { Context } from 'cordis'
 import type { Config } from '../plugin.ts'
-import { ENDPOINT, providerOf, routeOf } from '../route.ts'
+import { ENDPOINT, isHttpUrl, providerOf, routeOf } from '../route.ts'
 import { boot, shutDown } from './app.ts'
 import type { Audience } from './audience.ts'
 import { CANCELLED, DONE, FAILED, UsageError } from './error.ts'
@@ -133,6 +133,7 @@ function configOf(options: RunOptions, found: Found | undefined): Config {
     throw new UsageError(`the model ${JSON.stringify(model)} names no provider; write provider/model with one of ${known}, or say where it is with --base-url`)
   }
   if (provider === ENDPOINT && baseURL === undefined) throw new UsageError('where is the endpoint? Say so with --base-url, or set HEADRACE_BASE_URL')
+  if (baseURL !== undefined && !isHttpUrl(baseURL)) throw new UsageError('the base URL must be an http(s) URL; give one such as "http://localhost:8000/v1"')
   return { ...(model !== undefined && { model }), ...(baseURL !== undefined && { baseURL }) }
 }
 

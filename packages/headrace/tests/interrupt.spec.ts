@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { steps } from '@headrace/model-server'
+import { Lab, at } from './command.ts'
+
+// Each starts several processes, on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000 })
+
+let lab: Lab
+beforeEach(() => { lab = new Lab() })
+afterEach(() => lab.close())
+
+it('Ctrl-C cancels the turn, keeps what was said, gives the session back, and ends with 130', async () => {
+  const server = await lab.serve(() => ({ text: 'I begin', stallAfter: 1 }))
+  const { child, ended, seen } = lab.start(['run', 'Hi', ...at(server)])
+  await seen(/I begin/)
+  child.kill('SIGINT')
+  const { code, out, err } = await ended
+  expect({ code, out }).toEqual({ code: 130, out: 'I begin\n' })
+  expect(err).toContain('headrace: cancelling the turn; Ctrl-C once more leaves at once\nheadrace: cancelled with Ctrl-C\n')
+  const events = await lab.events()
+  expect(events.at(-1)).toMatchObject({ type: 'turn/end', data: { reason: 'cancelled' } })
+  expect(events.find(({ type }) => type === 'assistant/message')?.data).toMatchObject({ interrupted: true })
+  expect(lab.files().filter((name) => name.includes('.lock'))).toEqual([])
+})
+
+it('a second Ctrl-C leaves at once, though a command of the agent does not end; --continue goes on', async () => {
+  const server = await lab.serve(steps([{ toolCalls: [{ name: 'bash', arguments: { command: 'trap "" TERM INT; echo up > up.txt; sleep 30; sleep 30' } }] }, 'Looked again.']))
+  const { child, ended } = lab.start(['run', 'Hi', '--yes', ...at(server)])
+  await expect.poll(() => lab.read('up.txt'), { timeout: 10_000 }).toBe('up\n')
+  child.kill('SIGINT')
+  setTimeout(() => child.kill('SIGINT'), 200)
+  const began = Date.now()
+  expect((await ended).code).toBe(130)
+  expect(Date.now() - began).toBeLessThan(1_500)
+  expect(await lab.prompt(server, ['--continue'])).toMatchObject({ code: 0, out: 'Looked again.\n' })
+  expect((await lab.events()).find(({ type }) => type === 'tool/result')?.data).toMatchObject({ outcome: 'unknown' })
+})
+
+it('SIGTERM cancels and leaves cleanly: the log is whole and its lease is back', async () => {
+  const server = await lab.serve(() => ({ hang: true }))
+  const { child, ended } = lab.start(['run', 'Hi', ...at(server)])
+  await lab.asked(server)
+  child.kill('SIGTERM')
+  expect((await ended).code).toBe(130)
+  expect((await lab.events()).at(-1)).toMatchObject({ type: 'turn/end', data: { reason: 'cancelled' } })
+  expect(lab.files()).toHaveLength(1)
+  expect(await lab.prompt(server, ['--continue'])).toMatchObject({ code: 0, err: expect.stringContaining('nothing is left open') })
+})
+
+it('a prompt that is queued behind a cancelled turn waits for --continue', async () => {
+  const server = await lab.serve((_, { index }) => (index === 0 ? { hang: true } : 'answered'))
+  const first = lab.start(['run', 'one', '--session', 's', ...at(server)])
+  await lab.asked(server)
+  first.child.kill('SIGKILL')
+  await first.ended
+  const hung = await lab.serve(() => ({ hang: true }))
+  const second = lab.start(['run', 'two', '--session', 's', ...at(hung)])
+  await lab.asked(hung)
+  second.child.kill('SIGINT')
+  expect((await second.ended).code).toBe(130)
+  expect((await lab.prompt(server, ['--continue'])).out).toBe('answered\n')
+})
+
+it('whoever reads the answer may leave: the turn is cancelled, and nothing crashes', async () => {
+  const server = await lab.serve(() => ({ text: 'word '.repeat(2_000), delay: 2 }))
+  const { child, ended, seen } = lab.start(['run', 'Hi', ...at(server)])
+  await seen(/word/)
+  child.stdout!.destroy()
+  const { code, err } = await ended
+  expect(code).toBe(130)
+  expect(err).not.toMatch(/EPIPE|\n {4}at /)
+  expect((await lab.events()).at(-1)).toMatchObject({ type: 'turn/end', data: { reason: 'cancelled' } })
+})

@@ -1,0 +1,110 @@
+import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Context } from 'cordis'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { verify } from '@headrace/session'
+import headrace from 'headrace'
+import { BIN, Lab } from './command.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+let lab: Lab
+let ctx: Context
+beforeEach(() => {
+  lab = new Lab()
+  ctx = new Context()
+  vi.stubEnv('XDG_STATE_HOME', join(lab.root, 'state'))
+})
+afterEach(async () => {
+  await ctx.fiber.dispose()
+  vi.unstubAllEnvs()
+  await lab.close()
+})
+
+const README = readFileSync(fileURLToPath(new URL('../../../README.md', import.meta.url)), 'utf8')
+
+function block(section: string): string {
+  return /```\w+\n([^]*?)```/.exec(README.slice(README.indexOf(`## ${section}`)))![1]!
+}
+
+it('the README\'s agent has ten lines or fewer, and runs as it stands with plain node', async () => {
+  const source = block('An agent in ten lines')
+  expect(source.trimEnd().split('\n').length).toBeLessThanOrEqual(10)
+  const server = await lab.serve(() => 'Because two is not three.')
+  const modules = join(lab.root, 'node_modules')
+  mkdirSync(modules)
+  symlinkSync(fileURLToPath(new URL('..', import.meta.url)), join(modules, 'headrace'), 'dir')
+  symlinkSync(dirname(createRequire(import.meta.url).resolve('cordis/package.json')), join(modules, 'cordis'), 'dir')
+  writeFileSync(join(lab.root, 'agent.mjs'), source)
+  // Not spawnSync: the server is in this process.
+  const { ended } = lab.startNode(join(lab.root, 'agent.mjs'), { env: { HEADRACE_MODEL: 'scripted', HEADRACE_BASE_URL: server.url } })
+  expect(await ended).toEqual({ code: 0, out: 'Because two is not three.', err: '' })
+  expect(verify(await lab.events())).toMatchObject({ requests: 1 })
+})
+
+it('the README\'s plugin has six lines or fewer, and does what it says', async () => {
+  const source = block('A plugin in six lines')
+  expect(source.trimEnd().split('\n').length).toBeLessThanOrEqual(6)
+  const file = join(lab.root, 'clock.mjs')
+  writeFileSync(file, source.replace(/^import type .*\n/, '').replace('ctx: Context', 'ctx'))
+  const server = await lab.serve(() => 'ok')
+  await ctx.plugin(headrace, { model: 'scripted', baseURL: server.url, store: false })
+  await ctx.plugin(await import(/* @vite-ignore */ file) as { name: string; apply(ctx: Context): Promise<void> })
+  const agent = await ctx.agents.create({ cwd: lab.cwd })
+  await agent.prompt('Hi').result
+  expect(server.requests[0]!.body.messages.at(-1)).toEqual({ role: 'system', content: expect.stringMatching(/^Today is \d{4}-\d\d-\d\d\.$/) })
+  expect(agent.session.requestHeader()!.owners.after).toEqual(['clock/day'])
+})
+
+it('one import gives services, a store, models and tools', async () => {
+  await ctx.plugin(headrace, { model: 'deepseek/deepseek-chat' })
+  const agent = await ctx.agents.create({ id: 's', cwd: lab.cwd })
+  expect(lab.files()).toContain('s.jsonl')
+  expect(ctx.llm.providers()).toEqual(expect.arrayContaining(['deepseek', 'openai', 'ollama']))
+  expect(ctx.tools.registry).toBeDefined()
+  await agent.dispose()
+})
+
+it('each part can be left out', async () => {
+  await ctx.plugin(headrace, { store: false, providers: false, tools: false })
+  await ctx.agents.create({ id: 's' })
+  expect(() => lab.files()).toThrow()
+  expect(ctx.llm.providers()).toEqual([])
+})
+
+it('each part can be configured', async () => {
+  const server = await lab.serve((body) => (body.tools ?? []).map((tool) => tool.function.name).join(' '))
+  const directory = join(lab.root, 'logs')
+  await ctx.plugin(headrace, {
+    model: 'lab/one', config: { temperature: 0.5 }, agent: { limits: { steps: 1 } },
+    store: { directory, fsync: 'never' }, providers: { lab: { baseURL: server.url } }, tools: { tools: ['read', 'list'] },
+  })
+  const agent = await ctx.agents.create({ cwd: lab.cwd })
+  expect((await agent.prompt('Hi').result).text).toBe('list read')
+  expect(server.requests[0]!.body).toMatchObject({ model: 'one', temperature: 0.5 })
+  expect(readFileSync(join(directory, `${agent.id}.jsonl`), 'utf8')).toContain('"session/open"')
+})
+
+it('a config it does not know is refused, by name; what is wrong in a part is told without the values', async () => {
+  await expect(ctx.plugin(headrace, { modle: 'x' } as object)).rejects.toThrow('headrace has no config "modle"; it has model, baseURL')
+  const wrong = { providers: { lab: { apiKey: 'sk-secret', baseURL: 7 } } } as object
+  const problem = await ctx.plugin({ ...headrace }, wrong).then(() => 'none', (error: Error) => error.message)
+  expect(problem).toMatch(/providers.*baseURL/)
+  expect(problem).not.toContain('sk-secret')
+})
+
+it('unloading it unloads all of it', async () => {
+  const fiber = await ctx.plugin(headrace, { store: false })
+  await fiber.dispose()
+  expect(ctx.get('agents')).toBeUndefined()
+  expect(ctx.get('tools')).toBeUndefined()
+})
+
+it('the command is there before the build, so that a package manager can link it', () => {
+  const manifest = createRequire(import.meta.url)('../package.json') as { bin: { headrace: string }; files: readonly string[] }
+  expect(manifest.bin.headrace).toBe('bin/headrace.js')
+  expect(manifest.files).toContain('bin')
+  expect(statSync(BIN).mode & 0o111).not.toBe(0)
+})
