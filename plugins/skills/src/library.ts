@@ -1,0 +1,103 @@
+import type { Agent } from '@headrace/agent'
+import type { Config } from './config.ts'
+import type { Diagnostic } from './diagnostic.ts'
+import type { Disk } from './disk.ts'
+import { SkillError } from './error.ts'
+import type { Shelf } from './shelf.ts'
+import { SkillIndex } from './skill-index.ts'
+import type { Skill } from './skill.ts'
+import { quoted } from './text.ts'
+
+declare module 'cordis' {
+  interface Context {
+    skills: Skills
+  }
+}
+
+/** An agent, or a folder that one could work in. */
+export type Workplace = Pick<Agent, 'cwd'>
+
+/** `ctx.skills`: what skills there are, as they stand on disk now. */
+export interface Skills {
+  /** In order of name. */
+  list(at: Workplace): Promise<readonly Skill[]>
+  /** What is wrong, in order of path. */
+  diagnostics(at: Workplace): Promise<readonly Diagnostic[]>
+}
+
+/** Milliseconds that a look serves the step behind it. */
+const FRESH = 1_000
+/** Names that a refusal tells of. */
+const NEAR = 20
+
+/** The skills of each agent. Agents of one folder share what was read. */
+export class SkillLibrary implements Skills {
+  private readonly config: Config
+  private readonly disk: Disk
+  private readonly tell: (agent: Agent, shelf: Shelf) => void
+  /** By folder. Held only by the agents there. */
+  private readonly indexes = new Map<string, WeakRef<SkillIndex>>()
+  private readonly held = new WeakMap<object, SkillIndex>()
+  private readonly glances = new WeakMap<Agent['session'], { readonly shelf: Shelf; readonly time: number }>()
+
+  /** @param tell is told of each look for an agent */
+  constructor(config: Config, disk: Disk, tell: (agent: Agent, shelf: Shelf) => void) {
+    this.config = config
+    this.disk = disk
+    this.tell = tell
+  }
+
+  async list(at: Workplace): Promise<readonly Skill[]> {
+    return (await this.indexOf(at, at.cwd).look()).skills
+  }
+
+  async diagnostics(at: Workplace): Promise<readonly Diagnostic[]> {
+    return (await this.indexOf(at, at.cwd).look()).diagnostics
+  }
+
+  /** What there is now. */
+  async look(agent: Agent): Promise<Shelf> {
+    const shelf = await this.indexOf(agent.session, agent.cwd).look()
+    this.glances.set(agent.session, { shelf, time: performance.now() })
+    this.tell(agent, shelf)
+    return shelf
+  }
+
+  /** The same; but a look that was made for a prompt serves its first step too. */
+  async glance(agent: Agent): Promise<Shelf> {
+    const last = this.glances.get(agent.session)
+    return last && performance.now() - last.time < FRESH ? last.shelf : this.look(agent)
+  }
+
+  /** Says that the agent did something: the next glance looks. */
+  expire(agent: Agent): void {
+    this.glances.delete(agent.session)
+  }
+
+  /** @throws SkillError that tells names which are near */
+  async find(agent: Agent, name: string): Promise<Skill> {
+    const skill = (await this.glance(agent)).byName.get(name)
+    if (skill) return skill
+    const { byName, skills } = await this.look(agent)
+    const now = byName.get(name)
+    if (now) return now
+    const names = skills.map((other) => other.name)
+    const word = name.toLowerCase()
+    const near = names.filter((other) => other.includes(word) || (word !== '' && word.includes(other)))
+    const some = near.length > 0 ? near : names
+    const more = some.length > NEAR ? ` and ${some.length - NEAR} more` : ''
+    const there = some.length === 0 ? 'There are none' : `${near.length > 0 ? 'Near it are' : 'There are'} ${some.slice(0, NEAR).join(', ')}${more}`
+    throw new SkillError('SKILL_UNKNOWN', `There is no skill ${quoted(name)}. ${there}.`)
+  }
+
+  private indexOf(holder: object, cwd: string): SkillIndex {
+    let index = this.held.get(holder) ?? this.indexes.get(cwd)?.deref()
+    if (!index) {
+      for (const [folder, ref] of this.indexes) if (!ref.deref()) this.indexes.delete(folder)
+      index = new SkillIndex(cwd, this.config, this.disk)
+      this.indexes.set(cwd, new WeakRef(index))
+    }
+    this.held.set(holder, index)
+    return index
+  }
+}
