@@ -19,6 +19,8 @@ export class ConfigSeed {
   private readonly explicit: Partial<CallConfig>
   private readonly patches: { readonly fields: Partial<CallConfig>; readonly owner: Owner }[] = []
   private taken = 0
+  /** The last config that was found to be whole. */
+  private checked: { readonly given: CallConfig; readonly config: CallConfig } | undefined
   private first = true
 
   constructor(session: Session, defaults: Partial<CallConfig>, explicit: Partial<CallConfig>) {
@@ -37,7 +39,8 @@ export class ConfigSeed {
     if (this.first) seed = this.begin(seed)
     for (const { fields, owner } of this.patches) seed = withFields(seed, fields, owner)
     this.taken = this.patches.length
-    return { config: toConfig(seed.config), owners: seed.owners }
+    if (this.checked?.given !== seed.config) this.checked = { given: seed.config, config: toConfig(seed.config) }
+    return { config: this.checked.config, owners: seed.owners }
   }
 
   private begin(logged: OwnedConfig): OwnedConfig {

@@ -139,9 +139,14 @@ function adopt(value: unknown): void {
   Object.freeze(value)
 }
 
-/** Equal as JSON text, the order of keys included: what the model would see is the same. */
+/** Equal as JSON text, the order of keys included: what the model would see is the same. Of values that are JSON. */
 export function sameJson(a: unknown, b: unknown): boolean {
-  return a === b || JSON.stringify(a) === JSON.stringify(b)
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null || Array.isArray(a) !== Array.isArray(b)) return false
+  const [names, others] = [Object.keys(a), Object.keys(b)]
+  return names.length === others.length && names.every((name, index) => {
+    return name === others[index] && sameJson((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name])
+  })
 }
 
 function isPlain(value: object): boolean {

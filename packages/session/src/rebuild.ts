@@ -32,15 +32,19 @@ export function assembleRequest({ session, dispatch, header: folded, history, si
   const extra: readonly Signed[] = adoptJson(side?.messages ?? [])
   const segments = Object.freeze({ prefix: prefix.length, before: before.length, history: history.length + extra.length, after: after.length })
   const ownersOf = (field: 'prefix' | 'before' | 'after', length: number): readonly Owner[] => Array.from({ length }, (_, index) => owners[field]?.[index] ?? 'loop')
-  const past = <T>(pick: (signed: Signed) => T): T[] => {
-    const list = new Array<T>(history.length)
-    for (let index = 0; index < history.length; index++) list[index] = pick(history.entries[index]!)
-    for (const signed of extra) list.push(pick(signed))
+  // One allocation, filled once: it is as long as the history, and adapters read it at every step.
+  const whole = <T>(front: readonly T[], pick: (signed: Signed) => T, back: readonly T[]): readonly T[] => {
+    const list = new Array<T>(front.length + segments.history + back.length)
+    let next = 0
+    for (const item of front) list[next++] = item
+    for (let index = 0; index < history.length; index++) list[next++] = pick(history.entries[index]!)
+    for (const signed of extra) list[next++] = pick(signed)
+    for (const item of back) list[next++] = item
     return list
   }
   const request = defined({ session, dispatch, config: header.config, system: header.system, tools: header.tools, segments })
-  lazy(request, 'messages', () => [...prefix, ...before, ...past((entry) => entry.message), ...after])
-  lazy(request, 'owners', () => [...ownersOf('prefix', prefix.length), ...ownersOf('before', before.length), ...past((entry) => entry.owner), ...ownersOf('after', after.length)])
+  lazy(request, 'messages', () => whole([...prefix, ...before], (entry) => entry.message, after))
+  lazy(request, 'owners', () => whole([...ownersOf('prefix', prefix.length), ...ownersOf('before', before.length)], (entry) => entry.owner, ownersOf('after', after.length)))
   return request as typeof request & Pick<Request, 'messages' | 'owners'>
 }
 

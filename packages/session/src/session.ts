@@ -105,7 +105,8 @@ export class Session {
 
   /** An event by its seq, frozen. */
   at(seq: number): SessionEvent | undefined {
-    return adoptJson(this.log[seq])
+    const event = this.log[seq]
+    return event && shown(event)
   }
 
   /** The events from a seq on, frozen. */
@@ -115,7 +116,7 @@ export class Session {
 
   /** The events of some types, in order, frozen; the others cost next to nothing. */
   *eventsOf<T extends EventType>(...types: readonly T[]): IterableIterator<SessionEvent<T>> {
-    for (const event of this.log) if (types.includes(event.type as T)) yield adoptJson(event) as SessionEvent<T>
+    for (const event of this.log) if (types.includes(event.type as T)) yield shown(event) as SessionEvent<T>
   }
 
   /** What waits and what is owed. */
@@ -142,10 +143,7 @@ export class Session {
 
   /** The newest part of the history: the entries from an event on, the open step's included. Costs what it returns. */
   entriesSince(seq: number): readonly Entry[] {
-    const entries = this.fold.surface.visible()
-    let start = entries.length
-    while (start > 0 && entries[start - 1]!.seq >= seq) start--
-    return entries.slice(start)
+    return this.fold.surface.visible(seq)
   }
 
   /** The header of the last request, folded from the log. */
@@ -238,6 +236,12 @@ export class Session {
     this.fold.apply(event)
     this.log.push(event)
   }
+}
+
+/** What was appended is frozen; what was loaded is frozen when it is first shown. */
+function shown(event: SessionEvent): SessionEvent {
+  adoptJson(event.data)
+  return Object.freeze(event)
 }
 
 function isList(input: EventDraft | readonly Draft[]): input is readonly Draft[] {

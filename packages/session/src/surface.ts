@@ -95,12 +95,16 @@ export class Surface {
     return step.calls.flatMap((call, index) => (call.result ? [] : [{ assistant, index, id: call.id, name: call.name, started: call.started }]))
   }
 
-  /** What tells topics what the model will have been told: the surface, and what the open step adds. */
-  visible(): readonly Entry[] {
+  /**
+   * What tells topics what the model will have been told: the surface, and what the open step adds. With `from`, its newest part:
+   * behind the last entry that is older than that event. Costs what it returns.
+   */
+  visible(from = 0): readonly Entry[] {
     const { entries } = this.snapshot()
     const closing = this.closing()
     for (const entry of closing) freeze(entry)
-    return Object.freeze([...entries, ...closing])
+    const added = newest(closing, from)
+    return Object.freeze(added.length < closing.length ? added : newest(entries, from).concat(added))
   }
 
   private seed(seq: number, seed: readonly Message[]): void {
@@ -172,6 +176,13 @@ export class Surface {
 }
 
 const NONE: readonly Entry[] = []
+
+/** What stands behind the last entry that is older than an event. */
+function newest(entries: readonly Entry[], from: number): Entry[] {
+  let start = entries.length
+  while (start > 0 && entries[start - 1]!.seq >= from) start--
+  return entries.slice(start)
+}
 
 function freeze(entry: Entry): void {
   adoptJson(entry.message)
