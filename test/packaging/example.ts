@@ -16,8 +16,8 @@ export function readmeExample(): string {
 
 /** As Node 20 can run it. */
 export function withoutTypes(source: string): string {
-  const { outputText } = ts.transpileModule(source, { compilerOptions: { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true } })
-  return outputText
+  const compilerOptions = { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true }
+  return ts.transpileModule(source, { compilerOptions }).outputText
 }
 
 /**

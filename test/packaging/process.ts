@@ -13,10 +13,13 @@ export interface RunOptions {
   readonly timeout?: number
 }
 
-/** Runs a program to its end, without the settings that npm gives to what it runs. */
+/** What npm and vitest tell the programs they run, and what would reach a real model. */
+const ours = /^(npm_(lifecycle|package|command)|npm_config_(local_prefix|loglevel)|NODE_(ENV|OPTIONS|PATH)$|VITEST|HEADRACE_|.*_API_KEY$)/
+
+/** Runs a program to its end, in a stranger's environment. */
 export function run(command: string, args: readonly string[], { cwd, env = {}, timeout = 120_000 }: RunOptions): Promise<Outcome> {
-  const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_|VITEST|HEADRACE_|.*_API_KEY$)/i.test(name))
-  const child = spawn(command, args, { cwd, env: { ...Object.fromEntries(inherited), ...env }, timeout, killSignal: 'SIGKILL', stdio: ['ignore', 'pipe', 'pipe'] })
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name)))
+  const child = spawn(command, args, { cwd, env: { ...inherited, ...env }, timeout, killSignal: 'SIGKILL', stdio: ['ignore', 'pipe', 'pipe'] })
   return new Promise((resolve, reject) => {
     let [stdout, stderr] = ['', '']
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))

@@ -27,7 +27,7 @@ describe.each(published.map((item) => [item.manifest.name, item] as const))('%s'
   })
 
   it('passes publint', async () => {
-    const { messages, pkg } = await publint({ pack: { tarball: bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer }, strict: true })
+    const { messages, pkg } = await publint({ pack: { tarball: new Uint8Array(bytes).buffer }, strict: true })
     expect(messages.map((message) => formatMessage(message, pkg))).toEqual([])
   })
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { wrongImport } from './floors.ts'
 import { importsIn, packageOf } from './imports.ts'
@@ -52,8 +53,8 @@ describe.each(published.map((item) => [item.place, item] as const))('%s', (_, it
 
   it('is built after every package of ours that it imports', () => {
     const { references = [] } = item.json('tsconfig.json') as { references?: { path: string }[] }
-    const places = published.filter((other) => imported.includes(other.manifest.name)).map(({ place }) => `../../${place}`)
-    expect(references.map(({ path }) => path)).toEqual(expect.arrayContaining(places))
+    const built = references.map(({ path }) => join(item.place, path))
+    expect(published.filter((other) => imported.includes(other.manifest.name) && !built.includes(other.place)).map(({ place }) => place)).toEqual([])
   })
 
   it(`takes cordis as a peer from ^${CORDIS}, and versions that the workspace shares from its catalog`, () => {

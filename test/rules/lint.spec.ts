@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { ESLint } from 'eslint'
 import typescript from 'typescript-eslint'
 import { describe, expect, it } from 'vitest'
-import headrace from '../../.config/lint-rules.js'
+import headrace from '../../.config/lint-rules.mjs'
 import { snippets } from './snippets.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -26,7 +26,8 @@ async function reported(text: string): Promise<string[]> {
 }
 
 async function levelsFor(file: string): Promise<Record<string, unknown>> {
-  const { rules } = await new ESLint({ cwd: root, overrideConfigFile: config }).calculateConfigForFile(`${root}${file}`) as { rules: Record<string, [number]> }
+  const eslint = new ESLint({ cwd: root, overrideConfigFile: config })
+  const { rules } = await eslint.calculateConfigForFile(`${root}${file}`) as { rules: Record<string, [number]> }
   return Object.fromEntries(Object.entries(rules).map(([name, [level]]) => [name, level]))
 }
 
@@ -46,8 +47,8 @@ describe('the rules that are on', () => {
     for (const name of [...ours, ...house, 'max-lines', 'max-lines-per-function']) expect([name, levels[name]]).toEqual([name, 2])
   })
 
-  it.each(['packages/agent/tests/loop.spec.ts', 'test/laws/laws.spec.ts'])('in %s, are all of ours', async (file) => {
+  it.each(['packages/agent/tests/loop.spec.ts', 'test/laws/laws.spec.ts'])('in %s, are all of ours but that on loading', async (file) => {
     const levels = await levelsFor(file)
-    for (const name of names) expect([name, levels[`headrace/${name}`]]).toEqual([name, 2])
+    for (const name of names.filter((other) => other !== 'unawaited-plugin')) expect([name, levels[`headrace/${name}`]]).toEqual([name, 2])
   })
 })

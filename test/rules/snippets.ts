@@ -148,6 +148,7 @@ export const snippets: Readonly<Record<string, Snippets>> = {
       `import text from '../a.json' with { type: 'json' }`,
       `export { a }`,
       `import { Ajv2020 } from 'ajv/dist/2020.js'`,
+      `import rules from '../rules.mjs'`,
       `const a = await import(name)`,
     ],
   },

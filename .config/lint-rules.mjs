@@ -120,9 +120,9 @@ const node20 = {
   },
   'relative-extension': {
     select: [
-      ':matches(ImportDeclaration, ExportNamedDeclaration, ExportAllDeclaration, ImportExpression) > Literal.source[value=/^\\.{1,2}\\u002F/]:not([value=/\\.(ts|json)$/])',
+      ':matches(ImportDeclaration, ExportNamedDeclaration, ExportAllDeclaration, ImportExpression) > Literal.source[value=/^\\.{1,2}\\u002F/]:not([value=/\\.(ts|json|mjs)$/])',
     ],
-    say: 'A relative import names its file, with `.ts`.',
+    say: 'A relative import names the file that is there: `.ts`, not what it is built to.',
   },
 }
 
