@@ -1,6 +1,9 @@
 import { cleanText } from './text.ts'
 
-/** Text of any length, of which the beginning and the end are kept: at most `max` characters and one more piece in memory. */
+/** Very many tiny pieces would cost more than their text. */
+const MAX_PIECES = 1_024
+
+/** Text of any length, of which the beginning and the end are kept: little more than `max` characters and one piece are held. */
 export class BoundedOutput {
   private readonly headMax: number
   private readonly tailMax: number
@@ -42,8 +45,11 @@ export class BoundedOutput {
     let first = 0
     while (this.tailLength - (this.tail[first]?.length ?? 0) >= this.tailMax) this.tailLength -= this.tail[first++]?.length ?? 0
     if (first > 0) this.tail.splice(0, first)
-    // Very many tiny pieces would cost more than their text.
-    if (this.tail.length > 1_024) this.tail = [this.tail.join('')]
+    if (this.tail.length > MAX_PIECES) {
+      const tail = cutBefore(this.tail.join(''), this.tailMax)
+      this.tail = [tail]
+      this.tailLength = tail.length
+    }
   }
 }
 

@@ -67,4 +67,4 @@ export const Config: z<Partial<Config>, Config> = z.object({
     keep: z.array(z.string()).default([]).description('Variables to pass on although they look like secrets.'),
     set: z.dict(z.string()).default({}).description('Variables to add or replace.'),
   }).description('The variables that a command sees.'),
-}) as unknown as z<Partial<Config>, Config>
+})

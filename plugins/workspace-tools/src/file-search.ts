@@ -104,7 +104,7 @@ class FileSearch {
     const { maxLine, pattern } = this.options
     if (line.length <= maxLine) return line.text
     const start = Math.max(0, Math.min(pattern.indexIn(line.text) - Math.floor(maxLine / 4), line.text.length - maxLine))
-    const text = cutAfter(line.text.slice(start), maxLine).toWellFormed()
+    const text = cutAfter(line.text.slice(start), maxLine)
     const behind = line.length - start - text.length
     return `${start > 0 ? `[${start} characters …] ` : ''}${text}${behind > 0 ? ` [… ${behind} more characters in this line]` : ''}`
   }

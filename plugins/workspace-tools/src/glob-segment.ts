@@ -3,8 +3,6 @@ type Part =
   | { readonly kind: 'any' | 'star' }
   | { readonly kind: 'class'; readonly negated: boolean; readonly ranges: readonly (readonly [string, string])[] }
 
-const STAR: Part = { kind: 'star' }
-
 /**
  * A glob for one name: `*`, `?`, `[a-z]`, `[!a-z]`, and `\` before a character that means itself.
  *
@@ -35,7 +33,7 @@ function parse(segment: string): Part[] {
   for (let at = 0; at < chars.length; at++) {
     const char = chars[at] as string
     if (char === '*') {
-      if (parts.at(-1) !== STAR) parts.push(STAR)
+      parts.push({ kind: 'star' })
     } else if (char === '?') {
       parts.push({ kind: 'any' })
     } else if (char === '[') {

@@ -125,6 +125,13 @@ describe('bash', () => {
     expect(existsSync(join(cwd, 'a.txt'))).toBe(false)
   })
 
+  it('a cancel while it is being started ends it too', async () => {
+    const { call, controller } = bench()
+    const ending = call('bash', { command: 'sleep 300' })
+    controller.abort()
+    expect(failureOf(await ending)).toContain('[Ended: the call was cancelled]')
+  })
+
   it('leaves no listener on the signal of the turn', async () => {
     const { text, controller } = bench()
     let listeners = 0
@@ -244,10 +251,12 @@ describe('bounded output', () => {
     }), { numRuns: 1_000 })
   })
 
-  it('holds no more than its bound and a piece, however many pieces come', () => {
-    const output = new BoundedOutput(100)
+  it('holds little more than its bound, however many tiny pieces come', () => {
+    const output = new BoundedOutput(10_000)
     for (let i = 0; i < 100_000; i++) output.push('x')
     const { tail, head } = output as unknown as { tail: string[]; head: string }
-    expect(head.length + tail.join('').length).toBeLessThanOrEqual(101)
+    expect(head.length + tail.join('').length).toBeLessThanOrEqual(11_100)
+    expect(output.toString()).toMatch(/^x{5000}\n\[… 90000 characters left out here …\]\nx{5000}$/)
+    expect(tail.length).toBeLessThanOrEqual(1_025)
   })
 })

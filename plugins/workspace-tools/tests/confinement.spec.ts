@@ -109,6 +109,22 @@ describe('confinement', () => {
     }
   })
 
+  it('nor where it is a folder further up that was swapped', async () => {
+    const { cwd, outside } = bench()
+    put(cwd, { 'sub/deep/a.txt': 'a' })
+    put(outside, { 'deep/a.txt': 'outside' })
+    const { replaceFile } = await import('../src/replace-file.ts')
+    const workspace = await Workspace.open(cwd, [])
+    const places = await Promise.all(['sub/deep/a.txt', 'sub/deep/new.txt', 'sub/deep/x/new.txt'].map((path) => workspace.find(path)))
+    rmSync(join(cwd, 'sub'), { recursive: true })
+    symlinkSync(outside, join(cwd, 'sub'))
+    for (const place of places) {
+      await expect(replaceFile(workspace, place, Buffer.from('x'), { signal: new AbortController().signal })).rejects.toThrow('leads outside')
+    }
+    expect(readdirSync(join(outside, 'deep'))).toEqual(['a.txt'])
+    expect(readFileSync(join(outside, 'deep/a.txt'), 'utf8')).toBe('outside')
+  })
+
   it('a write breaks a hard link instead of writing into the file outside', async () => {
     const { cwd, outside, text } = bench()
     put(outside, { 'a.txt': 'outside' })
