@@ -26,7 +26,7 @@ interface Ledger {
 
 /** `ctx.briefing`: topics over the seams. */
 export class BriefingService extends Service {
-  static readonly name = 'briefing'
+  static override readonly name = 'briefing'
   static inject = ['agents']
   static Config: z<Partial<Config>, Config> = z.object({ readTimeout: z.natural().min(1).default(5_000) })
   private readonly topics = new Set<TopicEntry>()

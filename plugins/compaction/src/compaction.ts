@@ -38,7 +38,7 @@ export const DROPPED = 'The earlier part of the conversation was left out, becau
 
 /** `ctx.compaction`: keeps histories within their window. */
 export class CompactionService extends Service {
-  static readonly name = 'compaction'
+  static override readonly name = 'compaction'
   static inject = ['agents']
   static Config: z<Partial<Config>, Config> = z.object({
     threshold: z.number().min(0).max(1).default(0.8),
