@@ -113,8 +113,8 @@ export class AgentsService extends Service {
     const session = await Session.open(store, id, { strict: settings.strict })
     try {
       if (options.seed) checkSeed(toSeed(options.seed), session.deriveMessages())
-      await session.repair()
       if (forked) for (const { seq } of session.ledger.queue) session.append({ type: 'prompt/withdrawn', data: { prompt: seq, reason: 'the session was forked; the prompt waits in its parent' } })
+      await session.repair()
     } catch (error) {
       await session.close()
       throw error
