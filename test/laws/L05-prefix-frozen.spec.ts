@@ -47,6 +47,19 @@ describe('L5 The prefix is frozen', () => {
     }
   })
 
+  it('a fork reuses its parent’s, and composes none', async () => {
+    let composed = 0
+    const made = await app({ plugins: [plugin('opener', (ctx) => ctx.agents.prefix('opener', () => `prefix ${++composed}`))] })
+    await made.run('One.')
+    const fork = await made.ctx.agents.fork('test', { id: 'fork' })
+    await fork.prompt('Two.').result
+    expect(composed).toBe(1)
+    expect(made.requests.map((request) => textsOf(request)[0])).toEqual(['prefix 1', 'prefix 1'])
+    expect(made.requests[1]!.owners[0]).toBe('opener/opener')
+    expect(verify(fork.session.events())).not.toHaveProperty('difference')
+    await fork.dispose()
+  })
+
   it('no log holds a prefix delta: another prefix is a snapshot, and a log that has one is refused', async () => {
     let words = 'old'
     const made = await app({ plugins: [plugin('opener', (ctx) => ctx.agents.prefix('opener', () => words))] })

@@ -25,6 +25,16 @@ describe('L13 Resume re-anchors', () => {
     await expectRebuilds(made)
   })
 
+  it('so does a fork, and its reason says so', async () => {
+    const made = await app()
+    await made.run('One.')
+    const fork = await made.ctx.agents.fork('test', { id: 'fork' })
+    await fork.prompt('Two.').result
+    await fork.prompt('Three.').result
+    expect(reasons([...fork.session.events()])).toEqual(['initial', 'fork'])
+    await fork.dispose()
+  })
+
   it('none if it sends none', async () => {
     const made = await app()
     await made.run('One.')

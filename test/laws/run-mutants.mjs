@@ -20,7 +20,7 @@ const specs = new Map(readdirSync(here).flatMap((name) => {
 /** Runs specs; gives the names of the tests that failed, or why there were none. */
 async function run(name, files, mutant) {
   const report = join(scratch, `${name}.json`)
-  const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', '--config', '.config/vitest.config.ts', '--reporter=json', `--outputFile=${report}`, ...files], {
+  const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', '--config', '.config/vitest.config.ts', '--reporter=json', `--outputFile=${report}`, '--testTimeout=10000', ...(mutant === undefined ? [] : ['--bail=1']), ...files], {
     cwd: root, env: { ...process.env, HEADRACE_MUTANT: mutant === undefined ? '' : String(mutant) }, stdio: ['ignore', 'ignore', 'pipe'],
   })
   let said = ''
@@ -37,7 +37,6 @@ async function run(name, files, mutant) {
 }
 
 const wanted = process.argv.slice(2)
-const chosen = [...mutants.keys()].filter((index) => wanted.length === 0 || wanted.includes(mutants[index].law))
 const say = (line) => process.stdout.write(`${line}\n`)
 let bad = 0
 const complain = (line) => {
@@ -45,11 +44,14 @@ const complain = (line) => {
   say(line)
 }
 
-for (const law of specs.keys()) if (wanted.length === 0 && !mutants.some((mutant) => mutant.law === law)) complain(`${law} has no mutant`)
-for (const { law, file, find } of mutants) {
+const chosen = [...mutants.keys()].filter((index) => {
+  const { law, file, find } = mutants[index]
+  if (wanted.length > 0 && !wanted.includes(law)) return false
   const found = readFileSync(join(root, file), 'utf8').split(find).length - 1
-  if (found !== 1) complain(`STALE    ${law} looks for ${JSON.stringify(find)} in ${file} and finds it ${found} times`)
-}
+  if (found !== 1) complain(`STALE    ${law.padEnd(4)} ${file}: ${find.trim()} stands there ${found} times`)
+  return found === 1
+})
+for (const law of specs.keys()) if (wanted.length === 0 && !mutants.some((mutant) => mutant.law === law)) complain(`${law} has no mutant`)
 
 const healthy = await run('healthy', [...new Set(chosen.map((index) => specs.get(mutants[index].law)))])
 if (healthy.broken || healthy.failed.length > 0) {
@@ -65,8 +67,8 @@ await Promise.all(Array.from({ length: PARALLEL }, async () => {
     const { failed, broken } = await run(`mutant-${index}`, [specs.get(law)], index)
     if (broken) complain(`BROKEN   ${what}\n         ${broken}`)
     else if (failed.length === 0) complain(`SURVIVED ${what}`)
-    else say(`killed   ${what}\n         ${failed.length} red, e.g. ${failed[0]}`)
+    else say(`killed   ${what}\n         by: ${failed[0]}`)
   }
 }))
-say(bad === 0 ? `${chosen.length} mutants, all killed` : `${bad} of ${chosen.length} did not turn their law's test red`)
+say(bad === 0 ? `${chosen.length} mutants, all killed` : `${bad} complaints; ${chosen.length} mutants were tried`)
 process.exitCode = bad === 0 ? 0 : 1
