@@ -70,6 +70,6 @@ function kindOf(stats: BigIntStats): FileStatus['kind'] {
 }
 
 /** The `code` of a system error, e.g. `ENOENT`. */
-export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'UNKNOWN'
 }

@@ -1,4 +1,5 @@
 import { sep } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { type Digest, messageOf, sha256 } from '@headrace/message'
 import { decode, isLinkText } from './decode.ts'
 import type { Diagnostic, DiagnosticCode } from './diagnostic.ts'
@@ -28,8 +29,8 @@ interface Known {
 }
 
 const ANEW = ''
-/** A file that changed less than this before it was read may change again under the same time. In milliseconds; twice a kernel's tick. */
-const SETTLING = 20
+/** A file may change again under the same time as long as this: a kernel's tick, in milliseconds. It is read after that, to be read once. */
+const TICK = 10
 const GONE: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'])
 /** The system has no time or room for us now: what was read stands. */
 const BUSY: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'EBUSY', 'EINTR', 'EIO', 'ENOMEM', 'ESTALE', 'ETIMEDOUT'])
@@ -50,11 +51,16 @@ export class FileReader {
 
   /** Never rejects. */
   async look(path: string): Promise<Found> {
+    const { files } = this
     const known = this.known.get(path)
     try {
-      const status = await (known?.link ? this.files.stat(path) : this.files.lstat(path))
-      if (known && known.stamp === status.stamp) return known.found
-      return await this.read(path, known?.link ? await this.files.lstat(path) : status)
+      if (!known?.link) {
+        const status = await files.lstat(path)
+        return known?.stamp === status.stamp ? known.found : await this.read(path, status)
+      }
+      const target = await files.stat(path).then(({ stamp }) => stamp, codeOf)
+      // Where what it leads to has changed, the name may lead elsewhere, or be no link any more.
+      return known.stamp === target ? known.found : await this.read(path, await files.lstat(path))
     } catch (error) {
       return this.failed(path, known, error)
     }
@@ -63,24 +69,22 @@ export class FileReader {
   private async read(path: string, status: FileStatus): Promise<Found> {
     const { files } = this
     const link = status.kind === 'link'
-    const target = link ? await files.stat(path) : status
-    const keep = (found: Known['found'], stamp = target.stamp): Found => {
-      this.known.set(path, { found, stamp, link })
-      return found
-    }
+    const target = link ? await files.stat(path).catch((error: unknown) => brokenBy(error)) : status
+    if (typeof target === 'string') return this.keep(path, brokenLink(path, target), target, link)
+    const keep = (found: Known['found'], stamp = target.stamp): Found => this.keep(path, found, stamp, link)
     const real = await files.realpath(path)
     if (!this.roots.some((root) => isInside(root, real))) return keep(diagnostic('OUTSIDE', path, 'leads outside of the project, and is not read; name the folder it leads to in roots to allow it'))
     if (target.kind !== 'file') return keep(diagnostic('NOT_A_FILE', path, `is a ${target.kind}, not a file, and is left out`))
     if (target.size > this.limit) return keep(this.tooLarge(path))
-    const now = Date.now()
+    await passing(target)
     const reading = await files.read(real, this.limit + 1).catch((error: unknown) => {
-      if (isPassing(codeOf(error))) throw error
+      if (GONE.has(codeOf(error)) || BUSY.has(codeOf(error))) throw error
       return messageOf(error)
     })
     // Its rights are a part of its stamp.
     if (typeof reading === 'string') return keep(unreadable(path, reading))
     const { bytes, before, after } = reading
-    const settled = before.stamp === after.stamp && !(now - after.changed < SETTLING && after.changed <= now + SETTLING)
+    const settled = before.stamp === after.stamp && after.stamp === target.stamp
     if (before.kind !== 'file') return keep(diagnostic('NOT_A_FILE', path, `is a ${before.kind}, not a file, and is left out`), ANEW)
     return keep(bytes.length > this.limit ? this.tooLarge(path) : textOf(path, real, bytes), settled ? after.stamp : ANEW)
   }
@@ -89,14 +93,16 @@ export class FileReader {
     return diagnostic('TOO_LARGE', path, `is larger than ${this.limit} bytes, and is left out; shorten it, or raise maxFile`)
   }
 
-  private async failed(path: string, known: Known | undefined, error: unknown): Promise<Found> {
-    const code = codeOf(error) ?? 'UNKNOWN'
+  private failed(path: string, known: Known | undefined, error: unknown): Found {
+    const code = codeOf(error)
     if (known && (known.stamp === code || (BUSY.has(code) && 'text' in known.found))) return known.found
-    const own = GONE.has(code) || code === 'ELOOP' ? await this.files.lstat(path).catch(() => undefined) : undefined
-    // A file on the way to its place by another name: it is looked at again.
-    if (GONE.has(code) && own?.kind !== 'link') return void this.known.delete(path)
-    const found = own?.kind === 'link' ? brokenLink(path, code) : unreadable(path, messageOf(error))
-    this.known.set(path, { found, stamp: BUSY.has(code) ? ANEW : code, link: own?.kind === 'link' })
+    if (!GONE.has(code)) return this.keep(path, unreadable(path, messageOf(error)), BUSY.has(code) ? ANEW : code, false)
+    this.known.delete(path)
+    return undefined
+  }
+
+  private keep(path: string, found: Known['found'], stamp: string, link: boolean): Found {
+    this.known.set(path, { found, stamp, link })
     return found
   }
 }
@@ -115,8 +121,18 @@ function textOf(path: string, real: string, bytes: Uint8Array): InstructionText 
   return { path, real, text, digest: sha256(text), imports: findImports(text) }
 }
 
-function isPassing(code = ''): boolean {
-  return GONE.has(code) || BUSY.has(code) || code === 'ELOOP'
+/** Resolves when the time of the last change is past. */
+async function passing({ changed }: FileStatus): Promise<void> {
+  const age = Date.now() - changed
+  // The clock of another machine says nothing.
+  if (Math.abs(age) <= TICK) await setTimeout(TICK + 1 - age)
+}
+
+/** Code of an error that says that a link leads nowhere. @throws any other */
+function brokenBy(error: unknown): string {
+  const code = codeOf(error)
+  if (code === 'ELOOP' || GONE.has(code)) return code
+  throw error
 }
 
 function unreadable(path: string, problem: string): Diagnostic {
