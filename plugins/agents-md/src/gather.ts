@@ -32,8 +32,8 @@ export class Look {
   private readonly found = new Map<FileReader, Map<string, Promise<Found>>>()
 
   at(path: string, reader: FileReader): Promise<Found> {
-    let paths = this.found.get(reader)
-    if (!paths) this.found.set(reader, (paths = new Map()))
+    const paths = this.found.get(reader) ?? new Map<string, Promise<Found>>()
+    this.found.set(reader, paths)
     let found = paths.get(path)
     if (!found) paths.set(path, (found = reader.look(path)))
     return found
@@ -58,7 +58,12 @@ export async function gather(places: readonly Place[], look: Look, limits: Impor
 
 const NONE: ReadonlySet<string> = new Set()
 
-async function firstText(candidates: readonly string[], reader: FileReader, look: Look): Promise<{ readonly text?: InstructionText; readonly diagnostics: readonly Diagnostic[] }> {
+interface First {
+  readonly text?: InstructionText
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+async function firstText(candidates: readonly string[], reader: FileReader, look: Look): Promise<First> {
   const diagnostics: Diagnostic[] = []
   for (const path of candidates) {
     const found = await look.at(path, reader)

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Context } from 'cordis'
+import type { Context, Plugin } from 'cordis'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { RunContext, instructionsFromFiles } from '@headrace/run-context'
 import { harness } from '@headrace/testing'
@@ -258,10 +258,10 @@ describe('its plugin', () => {
     const files = new CountedFiles()
     const h = await harness({ script: [touch('sub/x'), 'ok'], agent: { cwd: root } })
     onTestFinished(() => h.dispose())
-    const [briefing, agentsMd, tools] = plugins({ files }) as never[]
-    await h.ctx.plugin(briefing!)
-    await h.ctx.plugin(tools!)
-    const fiber = await h.ctx.plugin(agentsMd!)
+    const [briefing, agentsMd, tools] = plugins({ files }) as readonly Plugin[] as readonly [Plugin, Plugin, Plugin]
+    await h.ctx.plugin(briefing, undefined)
+    await h.ctx.plugin(tools, undefined)
+    const fiber = await h.ctx.plugin(agentsMd, undefined)
     expect(h.ctx.get('agentsMd')).toBeDefined()
     await h.run('Go')
     expect(told(h)).toHaveLength(2)
@@ -272,7 +272,7 @@ describe('its plugin', () => {
     expect(files.looked).toEqual([])
     expect(told(h)).toHaveLength(2)
     expect(h.ctx.get('agentsMd')).toBeUndefined()
-    await h.ctx.plugin(agentsMd!)
+    await h.ctx.plugin(agentsMd, undefined)
     await h.run('Go')
     expect(told(h)).toHaveLength(4)
   })

@@ -68,7 +68,8 @@ export type Options = Partial<Config> & { readonly files?: FileLayer; readonly h
 
 /** The plugin and what it needs. */
 export function plugins({ files = nodeFiles, ...config }: Options = {}): HarnessOptions['plugins'] & {} {
-  return [BriefingService as never, { name, inject, apply: async (ctx: Context) => register(ctx, settle(Config({ global: false, ...config })), files) }, touching as never]
+  const agentsMd = { name, inject, apply: async (ctx: Context) => register(ctx, settle(Config({ global: false, ...config })), files) }
+  return [BriefingService as never, agentsMd, touching as never]
 }
 
 /** Tools that touch a path: `touch` at once, `slow` in a while. */
@@ -107,8 +108,14 @@ export function problems(h: Harness, root: string): readonly string[] {
   return h.ctx.agentsMd.diagnostics(h.agent).map(({ code, path }) => `${code} ${path.replace(`${root}/`, '')}`)
 }
 
+export interface Told {
+  readonly h: Harness
+  readonly text: string
+  readonly problems: readonly string[]
+}
+
 /** One prompt in a folder: what was told, and the diagnostics. */
-export async function tell(root: string, options: Options & { readonly cwd?: string } = {}): Promise<{ readonly h: Harness; readonly text: string; readonly problems: readonly string[] }> {
+export async function tell(root: string, options: Options & { readonly cwd?: string } = {}): Promise<Told> {
   const { cwd = root, ...rest } = options
   const h = await start(cwd, rest)
   await h.run('Go')

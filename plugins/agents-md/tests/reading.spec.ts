@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { decode, isLinkText } from '../src/decode.ts'
-import { CountedFiles, all, folder, problems, start, tell, told, write } from './kit.ts'
+import { CountedFiles, all, folder, problems, tell, told, write } from './kit.ts'
 
 const utf16 = (text: string, order: 'le' | 'be'): Buffer => {
   const bytes = Buffer.from(`\ufeff${text}`, 'utf16le')
