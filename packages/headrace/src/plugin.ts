@@ -45,7 +45,7 @@ export async function apply(ctx: Context, config: Config = {}): Promise<void> {
   if (unknown !== undefined) throw new HeadraceConfigError(`headrace has no config ${JSON.stringify(unknown)}; it has ${Object.keys(Config.dict!).join(', ')}`)
   const { store = {}, providers = {}, tools = {} } = config
   const route = routeOf(config.model, config.baseURL, providers === false ? {} : providers)
-  await ctx.plugin(agentPlugin, (config.agent ?? {}) as Settings)
+  await ctx.plugin(agentPlugin, config.agent ?? {})
   if (store !== false) await ctx.plugin(storeJsonl, store)
   if (providers !== false) await ctx.plugin(aiSdk, { providers: route.providers })
   if (tools !== false) await ctx.plugin(workspaceTools, tools)

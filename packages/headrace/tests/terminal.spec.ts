@@ -85,7 +85,7 @@ describe('asking on the terminal', () => {
 it('a plugin that waits for a service nobody provides is named, with that service', async () => {
   const { ctx, dispose } = await harness()
   expect(() => checkActive(ctx)).not.toThrow()
-  ctx.plugin({ name: 'waiter', inject: ['nothing'], apply: async () => undefined })
+  await ctx.plugin({ name: 'waiter', inject: ['nothing'], apply: async () => undefined })
   expect(() => checkActive(ctx)).toThrow('the plugin waiter does not run: it waits for nothing, which nobody provides')
   await dispose()
 })

@@ -27,7 +27,8 @@ export async function explain(what: string, step: string | undefined, options: E
 
 function withoutTexts({ messages, system, tools, ...rest }: Explanation): object {
   const short = <T extends { readonly text: string }>(part: T): T => ({ ...part, text: brief(part.text, FIRST_WORDS) })
-  return { ...rest, system: system.map(short), tools: tools.map(short), messages: messages.map(({ message, ...part }) => ({ ...part, text: brief(textOf(message), FIRST_WORDS) })) }
+  const told = messages.map(({ message, ...part }) => short({ ...part, text: textOf(message) }))
+  return { ...rest, system: system.map(short), tools: tools.map(short), messages: told }
 }
 
 /** Characters of a text that are shown of it. */
@@ -55,7 +56,10 @@ function* linesOf(explanation: Explanation, full: boolean): Generator<string> {
 }
 
 function* endLines({ end }: Explanation): Generator<string> {
-  if (!end) return yield '  it has not ended'
+  if (!end) {
+    yield '  it has not ended'
+    return
+  }
   const { outcome, usage, finish, error } = end
   const tokens = usage ? `: ${count(usage.input)} tokens in (${count(usage.cached)} cached${usage.written > 0 ? `, ${count(usage.written)} written` : ''}), ${count(usage.output)} out` : ''
   yield `  it ended ${outcome}${finish ? `, ${finish}` : ''}${tokens}${error ? `; ${brief(error.message, 300)}` : ''}`
@@ -117,7 +121,10 @@ function* changeLines({ changes, drift, overrides, cached }: Explanation): Gener
 
 function* cacheLines({ cached, end }: Explanation): Generator<string> {
   const billed = end?.usage ? `; the provider read ${count(end.usage.cached)} of ${count(end.usage.input)} tokens from its cache` : ''
-  if (!cached) return yield `cached: nothing was sent before${billed}`
+  if (!cached) {
+    yield `cached: nothing was sent before${billed}`
+    return
+  }
   const { bytes, of, newFrom, against, otherModel } = cached
   const share = of === 0 ? 0 : Math.floor((bytes / of) * 100)
   yield `cached: ${count(bytes)} of ${count(of)} bytes (${share} %) stand as in request ${against}${newFrom === undefined ? '' : `, new from ${newFrom} on`}${otherModel ? '; that went to another model' : ''}${billed}`

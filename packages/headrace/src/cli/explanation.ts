@@ -52,7 +52,6 @@ export interface Explanation {
 
 /** A request of the log with the header it went under. */
 interface Sent {
-  readonly event: DispatchEvent
   readonly header: EpochHeader
   readonly request: RequestData
   readonly rebuilds: boolean
@@ -93,10 +92,10 @@ function rebuildBoth(events: readonly SessionEvent[], target: DispatchEvent, ear
   for (const event of events) {
     fold.apply(event)
     if (event !== earlier && event !== target) continue
-    const dispatch = event as DispatchEvent
-    const parts = partsAt(fold, id, event.seq, dispatch.data)
+    const parts = partsAt(fold, id, event.seq, event.data)
     const { digest } = proveRequest(parts.header, fold.surface.chain(), parts.side)
-    const sent = { event: dispatch, header: effectiveHeader(parts.header, parts.side), request: assembleRequest(parts), rebuilds: digest === dispatch.data.digest }
+    const header = effectiveHeader(parts.header, parts.side)
+    const sent = { header, request: assembleRequest(parts), rebuilds: digest === event.data.digest }
     // Read now: the history it shares grows on.
     void sent.request.messages
     if (event === target) return before ? [sent, before] : [sent]
@@ -116,7 +115,7 @@ function headerParts(header: EpochHeader): Pick<Explanation, 'config' | 'system'
   return {
     config: Object.entries(config).map(([field, value]) => ({ field, value: value as Json, owner: ownerIn(owners.config, field) })),
     system: sectionsOf(header).map(({ owner, text }, index) => ({ name: `${index + 1}`, owner, text, ...sizeOf(text) })),
-    tools: (header.tools ?? []).map((tool) => ({ name: tool.name, owner: ownerIn(owners.tools, tool.name), text: tool.description, ...sizeOf(tool) })),
+    tools: (header.tools ?? []).map((tool) => ({ name: tool.name, owner: ownerIn(owners.tools, tool.name), text: `${tool.description}\n${JSON.stringify(tool.parameters)}`, ...sizeOf(tool) })),
   }
 }
 

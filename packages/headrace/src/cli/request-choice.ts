@@ -16,9 +16,10 @@ export function chooseDispatch(events: readonly SessionEvent[], step: string | u
   if (step === undefined) return last
   if (/^#\d+$/.test(step)) return bySeq(events, Number(step.slice(1)))
   const path = /^\d+(\.\d+){0,2}$/.test(step) ? step.split('.').map(Number) : undefined
-  if (!path) throw new UsageError(`${JSON.stringify(step)} names no request; write turn.step, turn.step.attempt, a step of the last turn, or #seq of a request/dispatch`)
+  if (!path) throw new UsageError(`${JSON.stringify(step)} names no request; write turn.step, turn.step.attempt, a step of the last turn, or #seq`)
   const [turn, number, attempt] = path.length === 1 ? [all.findLast(({ data }) => data.turn !== undefined)?.data.turn, path[0]] : path
-  const found = all.findLast(({ data }) => data.purpose === undefined && data.turn === turn && data.step === number && (attempt === undefined || data.attempt === attempt))
+  const isIt = ({ data }: DispatchEvent): boolean => data.turn === turn && data.step === number && (attempt === undefined || data.attempt === attempt)
+  const found = all.findLast((event) => event.data.purpose === undefined && isIt(event))
   if (!found) throw new CommandError(`there is no request ${step}; there is ${listed(all)}`)
   return found
 }

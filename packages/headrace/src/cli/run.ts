@@ -10,7 +10,7 @@ import type { Audience } from './audience.ts'
 import { CANCELLED, DONE, FAILED, UsageError } from './error.ts'
 import { Interrupts } from './interrupts.ts'
 import { jsonLines } from './json-lines.ts'
-import { permission } from './permission.ts'
+import { type PermissionOptions, permission } from './permission.ts'
 import { readPrompt } from './prompt-input.ts'
 import { foldOf, folderOf, newestIn, openStore } from './store.ts'
 import { type Summary, Tally } from './tally.ts'
@@ -170,7 +170,7 @@ async function follow(agent: Agent, { prompt }: Plan, audience: Audience, stops:
 }
 
 /** Who can be asked: somebody who sits at both ends. */
-function askedOn(input: NodeJS.ReadStream, output: NodeJS.WriteStream): { readonly terminal?: { readonly input: NodeJS.ReadStream; readonly output: NodeJS.WriteStream } } {
+function askedOn(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Pick<PermissionOptions, 'terminal'> {
   return input.isTTY && output.isTTY ? { terminal: { input, output } } : {}
 }
 

@@ -41,7 +41,6 @@ export class Terminal {
 
   /** A JSON line on stdout. C1 controls are escaped too, so that a terminal is safe. */
   json(value: unknown): void {
-    // eslint-disable-next-line no-control-regex
     this.writeOut(`${JSON.stringify(value).replace(/[\u007f-\u009f]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`)}\n`)
   }
 
