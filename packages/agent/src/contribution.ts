@@ -52,6 +52,8 @@ export function mergeList(returned: unknown, from: Hook, below: readonly Piece[]
   const overriding = returned instanceof Override
   const list: unknown = overriding ? returned.value : returned
   if (!Array.isArray(list)) throw new TypeError(`returned ${describe(list)}, not a list of messages`)
+  // What most listeners return: what the others contributed, as `next()` gave it.
+  if (!overriding && (called || decides) && list.length === below.length && below.every((piece, index) => piece.message === list[index])) return below
   const left = new Map(below.map((piece) => [piece, piece.message]))
   const pieces: Piece[] = []
   const added: unknown[] = []
@@ -97,6 +99,7 @@ function keyOf(item: unknown): { readonly key: string; readonly message: unknown
 
 /** Pieces in the order of the wire: `(order, plugin, key)`, ties between fibers by the digest of their first message, each listener's as returned. */
 export function wireOrder(pieces: readonly Piece[]): readonly Piece[] {
+  if (pieces.length < 2) return pieces
   const groups = new Map<Hook, Piece[]>()
   for (const piece of pieces) groups.set(piece.source, [...(groups.get(piece.source) ?? []), piece])
   return [...groups.values()]
