@@ -126,11 +126,11 @@ export class CallBatch {
     if (!outcome) return
     const { reporter, seams } = this.core
     let finished: Finished = { outcome, contexts: [] }
-    let broken: unknown
+    let broken: Error | undefined
     try {
       finished = await seams.postExecute(this.turn, call, outcome)
     } catch (error) {
-      if (!this.turn.signal.aborted) broken = error
+      if (!this.turn.signal.aborted) broken = error as SeamError
     }
     this.finish(call, finished, finished.outcome.error ? 'error' : 'done')
     if (broken && reporter.strict) throw broken

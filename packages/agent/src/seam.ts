@@ -20,7 +20,8 @@ export function override<T>(value: T, reason: string): T {
 
 /** What a listener returned, apart from its word that it means to override; and that word put to a part of it. */
 export function unwrap(returned: unknown): { readonly value: unknown; rewrap(part: unknown): unknown } {
-  return returned instanceof Override ? { value: returned.value, rewrap: (part) => new Override(part, returned.reason) } : { value: returned, rewrap: (part) => part }
+  if (!(returned instanceof Override)) return { value: returned, rewrap: (part) => part }
+  return { value: returned.value, rewrap: (part) => new Override(part, returned.reason) }
 }
 
 /** How one kind of seam treats what a listener returns. */

@@ -31,7 +31,8 @@ export function dispatchStream(hooks: readonly Hook[], args: (plugin: string) =>
       if (typeof stream === 'object' && stream !== null && Symbol.asyncIterator in stream) return stream as AsyncIterable<Chunk>
       throw new SeamError(plugin, seam, `returned ${describe(stream)}, not an async iterable`)
     }
-    return guarded(open, (error) => (passing.has(error) || error instanceof ModelError || error instanceof SeamError ? error : new SeamError(plugin, seam, problemOf(error), { cause: error })))
+    const told = (error: unknown): boolean => passing.has(error) || error instanceof ModelError || error instanceof SeamError
+    return guarded(open, (error) => (told(error) ? error : new SeamError(plugin, seam, problemOf(error), { cause: error })))
   }
   return enter(0)
 }
