@@ -13,7 +13,7 @@ const REFUSED = { code: 'REQUEST_NOT_LOGGED' }
 const everything = plugin('everything', (ctx) => {
   ctx.agents.prefix('opener', () => 'prefix')
   ctx.agents.before('frame', (_agent, turn) => `before, turn ${turn.number}`)
-  ctx.agents.after('fresh', (_agent, turn, step) => `after, step ${step.number}`)
+  ctx.agents.after('fresh', (_agent, _turn, step) => `after, step ${step.number}`)
   ctx.system.section({ key: 'role', text: (agent) => `You are ${agent.id}.` })
   tool(ctx, 'look', () => 'seen')
   ctx.on('agent/pre-step', async (agent, _turn, step, next) => {

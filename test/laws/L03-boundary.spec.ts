@@ -32,7 +32,7 @@ describe('L3 The boundary is step/start', () => {
 
   it('so does an inject while the model streams, while a tool runs, and one that hears step/start itself', async () => {
     const made = await app({
-      script: (request, index) => {
+      script: (_request, index) => {
         made.agent.inject(`while ${index} streams`)
         return index === 0 ? calls('look') : 'Done.'
       },

@@ -101,6 +101,15 @@ describe('L6 Config-only means config only', () => {
     await expectRebuilds(made)
   })
 
+  it('so a listener is idempotent: one that says what changes, and not what holds, never comes to rest (the growth kit finds it)', async () => {
+    const { run, requests } = await app({ agent: { config: { maxOutputTokens: 1 } }, plugins: [plugin('doubles', (ctx) => void ctx.on('agent/request', async (_agent, _turn, _step, _config, next) => {
+      const config = await next()
+      return { ...config, maxOutputTokens: config.maxOutputTokens! * 2 }
+    }))] })
+    for (const prompt of ['One.', 'Two.', 'Three.']) await run(prompt)
+    expect(requests.map(({ config }) => config.maxOutputTokens)).toEqual([2, 4, 8])
+  })
+
   it('agent.configure(patch) changes the seed of the next request, and stays', async () => {
     const list: CallConfig[] = []
     const made = await app({ plugins: [seeds(list)] })

@@ -44,9 +44,9 @@ describe('L10 Absent has one spelling', () => {
     const [request] = made.requests
     expect([request!.segments, textsOf(request!)]).toEqual([{ prefix: 0, before: 0, history: 1, after: 0 }, ['Hi.']])
     for (const field of ['system', 'tools']) expect(request).not.toHaveProperty(field)
-    const [{ data }] = eventsOf(await made.events(), 'request/header') as [{ data: { header: object; owners: object } }]
-    expect(Object.keys(data.header)).toEqual(['config'])
-    expect(Object.keys(data.owners)).toEqual(['config'])
+    const [header] = eventsOf(await made.events(), 'request/header')
+    expect(Object.keys(header!.data.header)).toEqual(['config'])
+    expect(Object.keys(header!.data.owners)).toEqual(['config'])
     await expectRebuilds(made)
   })
 
@@ -64,8 +64,8 @@ describe('L10 Absent has one spelling', () => {
     here = false
     for (const gone of undo) gone()
     await made.run('Two.')
-    const [{ data }] = eventsOf(await made.events(), 'request/header-delta') as [{ data: { delta: object } }]
-    expect(data.delta).toMatchObject({ system: '', tools: [], before: [], after: [] })
+    const [change] = eventsOf(await made.events(), 'request/header-delta')
+    expect(change!.data.delta).toMatchObject({ system: '', tools: [], before: [], after: [] })
     expect(FIELDS.filter((field) => Object.hasOwn(made.agent.session.requestHeader()!, field))).toEqual([])
     for (const field of ['system', 'tools']) {
       expect(made.requests[0]).toHaveProperty(field)

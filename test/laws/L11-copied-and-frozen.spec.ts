@@ -28,7 +28,7 @@ describe('L11 What enters is copied', () => {
     ['a key with one', { '\udfff': 1 }, ''],
     ['a class instance', { at: new Point() }, '.at'],
     ['a date', { at: new Date(0) }, '.at'],
-    ['a sparse array', { list: [, 1] }, '.list'], // eslint-disable-line no-sparse-arrays
+    ['a sparse array', { list: [, 1] }, '.list'],
     ['an accessor', { get now() { return 1 } }, '.now'],
     ['a function', { call: () => 1 }, '.call'],
     ['a bigint', { big: 1n }, '.big'],
@@ -106,7 +106,10 @@ describe('L11 What leaves is frozen', () => {
     const thrown: unknown[] = []
     const made = await app({ plugins: [everything, plugin('mutator', (ctx) => {
       ctx.on('llm/stream', (_agent, _turn, request, next) => {
-        const it = request as unknown as { messages: { content: { text: string }[] }[]; config: { model: string }; tools: { parameters: object }[]; owners: string[]; segments: { after: number }; system: string }
+        const it = request as unknown as {
+          messages: { content: { text: string }[] }[]; config: { model: string }; tools: { parameters: object }[]
+          owners: string[]; segments: { after: number }; system: string
+        }
         for (const mutate of [
           () => it.messages.push(it.messages[0]!), () => it.messages.splice(0), () => void (it.messages[0]!.content[0]!.text = 'x'), () => it.messages[0]!.content.pop(),
           () => void (it.messages = []), () => void (it.config.model = 'x'), () => Object.assign(it.tools[0]!.parameters, { x: 1 }), () => it.tools.pop(),
@@ -155,7 +158,9 @@ describe('L11 What leaves is frozen', () => {
     const heard: unknown[] = []
     agent.session.on('event', (event) => heard.push(event))
     const result = await run('Hi.')
-    for (const value of [...heard, ...agent.session.events(), agent.session.deriveMessages(), agent.session.entries(), agent.session.requestHeader(), result]) expect(loose(value)).toEqual([])
+    const { session } = agent
+    const given = [...heard, ...session.events(), session.deriveMessages(), session.entries(), session.requestHeader(), result]
+    for (const value of given) expect(loose(value)).toEqual([])
   })
 
   it('the signal tells of a cancel: it was not copied', async () => {

@@ -172,7 +172,9 @@ const faults: readonly (readonly [string, Listener])[] = [
 ]
 
 /** The faults of a seam, but for what is none there. */
-const faultsOf = (seam: string, ...fine: readonly string[]): [string, string, Listener][] => faults.filter(([what]) => !fine.includes(what)).map(([what, listener]) => [seam, what, listener])
+function faultsOf(seam: string, ...fine: readonly string[]): [string, string, Listener][] {
+  return faults.filter(([what]) => !fine.includes(what)).map(([what, listener]) => [seam, what, listener])
+}
 
 describe('L15 A listener that breaks the contract', () => {
   it.each(faultsOf('agent/prompt-submit'))('%s: one that %s blocks the prompt, and the turn ends with an error', async (seam, _, listener) => {
@@ -316,7 +318,7 @@ describe('L15 A listener that breaks the contract', () => {
   it('a report is an event, and a line in Cordis’ log', async () => {
     const lines: string[] = []
     const made = await app({ settings: { strict: false }, plugins: [good, bad('agent/session-prefix', async () => [])] })
-    made.ctx.logger.exporter({ levels: { default: 3 }, export: (message: { body?: unknown; args?: unknown }) => void lines.push(JSON.stringify(message)) } as never)
+    made.ctx.logger.exporter({ levels: { default: 3 }, export: (message: object) => void lines.push(JSON.stringify(message)) } as never)
     await made.run('Hi.')
     expect(made.reports).toMatchObject([{ kind: 'lost', ...CULPRIT('agent/session-prefix') }])
     expect(lines.filter((line) => line.includes('bad') && line.includes('agent/session-prefix'))).toHaveLength(1)

@@ -17,8 +17,9 @@ function folder(): string {
 }
 
 /** Another process, on the built lib, that drives the session `test`: says what became of that, and holds it until told to go. */
-async function another(directory: string): Promise<{ readonly child: ChildProcess; readonly says: { readonly ok?: true; readonly code?: string; readonly holder?: string } }> {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('writer-child.mjs', import.meta.url)), directory, 'test'], { stdio: ['pipe', 'pipe', 'inherit'] })
+async function another(directory: string): Promise<{ readonly child: ChildProcess; readonly says: object }> {
+  const script = fileURLToPath(new URL('writer-child.mjs', import.meta.url))
+  const child = spawn(process.execPath, [script, directory, 'test'], { stdio: ['pipe', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   for await (const line of createInterface(child.stdout)) return { child, says: JSON.parse(line) as never }
   throw new Error('it said nothing')

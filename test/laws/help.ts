@@ -45,7 +45,7 @@ export function textsOf(source: Request | readonly Message[]): readonly string[]
 }
 
 export function eventsOf<T extends EventType>(events: readonly SessionEvent[], ...types: readonly T[]): readonly SessionEvent<T>[] {
-  return events.filter((event): event is SessionEvent<T> => (types as readonly string[]).includes(event.type))
+  return events.filter((event) => (types as readonly string[]).includes(event.type)) as unknown as readonly SessionEvent<T>[]
 }
 
 /** All that a model, an owner or a reader could see of a request. */
