@@ -44,7 +44,7 @@ export function configRule(seed: OwnedConfig, reporter: Reporter): SeamRule<Owne
         fields[field] = chosen
         owners[field] = isOwn ? owner : (others.owners[field] ?? 'app')
       }
-      if (overriding) reporter.overrides.push({ plugin, seam, reason: returned.reason, dropped })
+      if (overriding) reporter.override({ plugin, seam, reason: returned.reason, dropped })
       if (lost.length > 0) reporter.lost(plugin, seam, `it dropped the ${lost.join(', ')} that another set`)
       return changed ? { config: toConfig(fields), owners } : others
     },

@@ -77,7 +77,7 @@ export function mergeList(returned: unknown, from: Hook, below: readonly Piece[]
     if (same) left.delete(same)
     if (!isBlank(message)) pieces.push(same ?? { ...at, message, owner: ownerOf(plugin, own?.key ?? contributor?.key, key), source: from })
   }
-  if (overriding) reporter.overrides.push({ plugin, seam, reason: returned.reason, dropped: [...left.keys()].map((piece) => piece.owner) })
+  if (overriding) reporter.override({ plugin, seam, reason: returned.reason, dropped: [...left.keys()].map((piece) => piece.owner) })
   else if (!decides) {
     if (!called) reporter.lost(plugin, seam, 'it did not call next()')
     else if (repeated > 0) reporter.lost(plugin, seam, `it repeated ${repeated} of the others' messages`)

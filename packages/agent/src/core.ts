@@ -112,7 +112,7 @@ export class AgentCore {
     this.resumed = options.resumed
     this.held = options.resumed
     if (options.forked) this.prefix = recordedPrefix(session)
-    this.reporter = new Reporter(ctx, () => this.view('app'), settings.strict)
+    this.reporter = new Reporter(ctx, () => this.view('app'), settings.strict, (data) => void session.append({ type: 'agent/override', data }))
     this.seams = new Seams({ ctx, agent: this.id, view: (plugin) => this.view(plugin), departures: this.departures, reporter: this.reporter, deadline: settings.seamTimeout, toolOutput: settings.limits.toolOutput })
     this.late = new LateListeners(this.reporter)
     this.inbox = new Inbox({ session, contexts: this.contexts, reporter: this.reporter, limit: settings.limits.queue, stop: (reason) => this.stop(reason) })

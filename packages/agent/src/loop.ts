@@ -183,10 +183,8 @@ export class Loop {
     const { turn } = running
     const substitute = base ? true as const : undefined
     const { anchor } = core
-    const overrides = core.reporter.overrides.splice(0).map((data): EventDraft => ({ type: 'agent/override', data }))
     const events = session.append([
       () => core.contextOwed(running),
-      ...overrides,
       () => (base && anchor ? session.headers.owed(base, anchor) : undefined),
       () => session.headers.owed(header, base ? undefined : anchor, substitute),
       (): EventDraft => ({

@@ -30,16 +30,17 @@ declare module '@headrace/session' {
 
 /** Collects what the seams of one agent have to say; in `strict` a lost contribution is an error (L15). */
 export class Reporter {
-  /** Overrides that the next dispatch logs. */
-  readonly overrides: OverrideNote[] = []
+  /** Logs an override (L15). */
+  readonly override: (note: OverrideNote) => void
   private readonly ctx: Context
   private readonly agent: () => Agent
   readonly strict: boolean
 
-  constructor(ctx: Context, agent: () => Agent, strict: boolean) {
+  constructor(ctx: Context, agent: () => Agent, strict: boolean, override: (note: OverrideNote) => void) {
     this.ctx = ctx
     this.agent = agent
     this.strict = strict
+    this.override = override
   }
 
   report(report: Report): void {
