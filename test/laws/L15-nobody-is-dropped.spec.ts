@@ -136,6 +136,12 @@ describe('L15 Nobody is dropped: what next() returned, or would have, stands', (
     await expectRebuilds(made)
   })
 
+  it('logged at once, also where no request follows', async () => {
+    const { made, result } = await run('tools/post-execute', async () => override({ outcome: 'mine' }, 'no contexts'), { settings: { limits: { steps: 1 } } })
+    expect(result.reason).toBe('limit')
+    expect(eventsOf(await made.events(), 'agent/override')).toMatchObject([{ data: { ...CULPRIT('tools/post-execute'), reason: 'no contexts', dropped: ['good/post-execute'] } }])
+  })
+
   it('neither load order nor a hot reload moves a byte: (order, plugin, key) decides', async () => {
     const named = (name: string): ReturnType<typeof plugin> => plugin(name, (ctx) => {
       ctx.agents.before('z', () => `${name} z`)
