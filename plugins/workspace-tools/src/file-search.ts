@@ -16,7 +16,8 @@ export interface SearchOptions {
   readonly maxLine: number
   /** Characters searched of one line. */
   readonly maxSearch: number
-  readonly signal: AbortSignal
+  /** Asked now and then: whether nobody wants to know any more. */
+  readonly isOver: () => boolean
 }
 
 /** What became of one file: whether it is binary, and how many lines were too long to be searched to their ends. */
@@ -36,7 +37,7 @@ export async function searchFile(file: OpenFile, results: ResultList, options: S
     const text = decoder.write(chunk)
     const lines = splitter.push(isFirst ? text.replace(/^\ufeff/, '') : text)
     isFirst = false
-    if (options.signal.aborted || !lines.every((line) => search.take(line))) return search.result
+    if (options.isOver() || !lines.every((line) => search.take(line))) return search.result
   }
   const rest = [...splitter.push(decoder.end()), ...splitter.end()]
   rest.every((line) => search.take(line))
@@ -87,7 +88,7 @@ class FileSearch {
       return false
     }
     const first = this.number - this.before.length
-    const isApart = this.options.context > 0 && this.results.count > 0 && (this.lastShown === 0 || first > this.lastShown + 1)
+    const isApart = this.options.context > 0 && this.lastShown > 0 && first > this.lastShown + 1
     const context = [...(isApart ? ['--'] : []), ...this.before]
     this.before.length = 0
     this.after = this.options.context

@@ -5,6 +5,8 @@ export class ResultList {
   private readonly maxCount: number
   private readonly maxLength: number
   private readonly lines: string[] = []
+  /** Which lines are results. */
+  private readonly counted = new Set<number>()
   private length = 0
   count = 0
   /** True once something was refused. */
@@ -19,6 +21,7 @@ export class ResultList {
   add(line: string, before: readonly string[] = []): boolean {
     if (this.count >= this.maxCount || !this.fits([...before, line])) return this.refuse()
     this.put([...before, line])
+    this.counted.add(this.lines.length - 1)
     this.count++
     return true
   }
@@ -28,6 +31,16 @@ export class ResultList {
     if (!this.fits([line])) return this.refuse()
     this.put([line])
     return true
+  }
+
+  /** Adds what another list holds, in its order; false where there was no room for all of it. */
+  addAll(other: ResultList, separator?: string): boolean {
+    if (other.lines.length === 0) return true
+    if (separator !== undefined && this.lines.length > 0 && !this.addLine(separator)) return false
+    for (const [at, line] of other.lines.entries()) {
+      if (!(other.counted.has(at) ? this.add(line) : this.addLine(line))) return false
+    }
+    return other.isFull ? this.refuse() : true
   }
 
   /** @param rest what to say where the list was full */

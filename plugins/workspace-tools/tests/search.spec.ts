@@ -178,6 +178,14 @@ describe('grep', () => {
     expect(await text('grep', { pattern: 'absent' })).toBe('[No matches.]')
   })
 
+  it('gives the same whichever file is read first: a large one holds up the small ones behind it', async () => {
+    const { cwd, text } = bench({ maxResults: 30 })
+    put(cwd, { 'a.txt': `${'x\n'.repeat(2_000_000)}needle`, ...Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`b${String(i).padStart(2, '0')}.txt`, 'needle'])) })
+    const lines = (await text('grep', { pattern: 'needle', filesOnly: true })).split('\n')
+    expect(lines.slice(0, -1)).toEqual(['a.txt', ...Array.from({ length: 29 }, (_, i) => `b${String(i).padStart(2, '0')}.txt`)])
+    expect(lines.at(-1)).toContain('There are more matches')
+  })
+
   it('takes glob, ignoreCase and filesOnly', async () => {
     const { cwd, text } = bench()
     put(cwd, { 'a.ts': 'Foo\nfoo', 'a.js': 'foo', 'src/b.ts': 'FOO' })

@@ -50,16 +50,24 @@ export function createGrep(config: Config): WorkspaceTool<GrepInput> {
   }
 }
 
+/** Files that are searched at once: most of the time goes into waiting for the system. */
+const AT_ONCE = 8
+
+/** What one file gave; an error where it could not be read. */
+type Searched = { readonly results: ResultList; readonly file: FileSearched } | { readonly error: unknown }
+
 class Grep {
   private readonly config: Config
   private readonly results: ResultList
   private readonly options: SearchOptions
   private readonly glob: GlobPattern | undefined
+  private readonly signal: AbortSignal
   private longLines = 0
   private unreadable = 0
 
   constructor(input: GrepInput, config: Config, run: ToolRun) {
     this.config = config
+    this.signal = run.signal
     this.results = new ResultList(config.maxResults, config.maxOutput)
     this.glob = input.glob === undefined ? undefined : new GlobPattern(input.glob)
     this.options = {
@@ -68,24 +76,28 @@ class Grep {
       filesOnly: input.filesOnly === true,
       maxLine: config.maxLine,
       maxSearch: Math.max(config.maxRead, config.maxLine),
-      signal: run.signal,
+      isOver: () => this.results.isFull || this.signal.aborted,
     }
   }
 
   async onlyFile(workspace: Workspace, place: Place): Promise<void> {
-    const { isBinary } = await this.file(workspace, place)
-    if (isBinary) throw new WorkspaceError('NOT_TEXT', `${place.shown} is not a text file; use bash to look into it.`)
+    const searched = await this.search(workspace, place)
+    if ('error' in searched) throw searched.error
+    if (searched.file.isBinary) throw new WorkspaceError('NOT_TEXT', `${place.shown} is not a text file; use bash to look into it.`)
+    this.take(searched)
   }
 
+  /** Searches some files ahead, and takes what they gave in the order of their paths. */
   async folder(workspace: Workspace, place: Place): Promise<void> {
+    const ahead: Promise<Searched>[] = []
     const { skip, gitignore } = this.config
-    for await (const found of walk(place.real, { skip, gitignore, top: workspace.cwd, signal: this.options.signal })) {
+    for await (const found of walk(place.real, { skip, gitignore, top: workspace.cwd, signal: this.signal })) {
       if (found.isLink || this.glob?.test(relative(place.real, found.path).split(sep)) === false) continue
-      const at = { real: found.path, existing: found.path, missing: [], shown: workspace.show(found.path) }
-      // One file that nobody may read is no reason to find nothing.
-      await this.file(workspace, at).catch(() => { this.unreadable++ })
-      if (this.results.isFull) return
+      ahead.push(this.search(workspace, { real: found.path, existing: found.path, missing: [], shown: workspace.show(found.path) }))
+      if (ahead.length >= AT_ONCE) this.take(await (ahead.shift() as Promise<Searched>))
+      if (this.options.isOver()) break
     }
+    for (const searched of ahead) this.take(await searched)
   }
 
   toString(): string {
@@ -97,9 +109,23 @@ class Grep {
     return this.results.toString('There are more matches; narrow the pattern, the path or the glob, or set filesOnly', notes)
   }
 
-  private async file(workspace: Workspace, place: Place): Promise<FileSearched> {
-    const searched = await withFile(workspace, place, (file) => searchFile(file, this.results, this.options))
-    this.longLines += searched.longLines
-    return searched
+  private async search(workspace: Workspace, place: Place): Promise<Searched> {
+    const results = new ResultList(this.config.maxResults, this.config.maxOutput)
+    try {
+      return { results, file: await withFile(workspace, place, (file) => searchFile(file, results, this.options)) }
+    } catch (error) {
+      return { error }
+    }
+  }
+
+  private take(searched: Searched): void {
+    // A file behind the last result that fits may have been searched, or not: it must make no difference.
+    if (this.options.isOver()) return
+    // One file that nobody may read is no reason to find nothing.
+    if ('error' in searched) this.unreadable++
+    else {
+      this.longLines += searched.file.longLines
+      this.results.addAll(searched.results, this.options.context > 0 ? '--' : undefined)
+    }
   }
 }
