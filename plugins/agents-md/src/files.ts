@@ -1,5 +1,5 @@
-import { type BigIntStats, constants } from 'node:fs'
-import { type FileHandle, lstat, open, realpath, stat } from 'node:fs/promises'
+import { type BigIntStats, constants, lstatSync, statSync } from 'node:fs'
+import { type FileHandle, open, realpath } from 'node:fs/promises'
 
 /** What tells whether a file is the one that was read. */
 export interface FileStatus {
@@ -11,12 +11,12 @@ export interface FileStatus {
   readonly changed: number
 }
 
-/** All that is asked of the file system; a test counts it. */
+/** All that is asked of the file system; a test counts it. To look is synchronous: it is done at every step, and a promise costs ten looks. */
 export interface FileLayer {
-  /** Of the name itself. @throws NodeJS.ErrnoException */
-  lstat(path: string): Promise<FileStatus>
-  /** Of what a name leads to. @throws NodeJS.ErrnoException */
-  stat(path: string): Promise<FileStatus>
+  /** Of the name itself; nothing where there is none. @throws NodeJS.ErrnoException */
+  lstat(path: string): FileStatus | undefined
+  /** Of what a name leads to; nothing where that is not there. @throws NodeJS.ErrnoException */
+  stat(path: string): FileStatus | undefined
   /** @throws NodeJS.ErrnoException */
   realpath(path: string): Promise<string>
   /** Up to `limit` bytes of a regular file, and its status before and after. Never waits for a writer. @throws NodeJS.ErrnoException */
@@ -24,12 +24,13 @@ export interface FileLayer {
 }
 
 const bigint = { bigint: true } as const
+const quiet = { bigint: true, throwIfNoEntry: false } as const
 // A pipe that took the file's place since it was looked at must neither be waited for, nor a terminal become ours.
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0) | (constants.O_NOCTTY ?? 0)
 
 export const nodeFiles: FileLayer = {
-  lstat: async (path) => statusOf(await lstat(path, bigint)),
-  stat: async (path) => statusOf(await stat(path, bigint)),
+  lstat: (path) => present(lstatSync(path, quiet)),
+  stat: (path) => present(statSync(path, quiet)),
   realpath,
   async read(path, limit) {
     const handle = await open(path, FLAGS)
@@ -53,6 +54,10 @@ async function readUpTo(handle: FileHandle, limit: number, size: number): Promis
     if (bytesRead === 0 || length === limit) return bytes.subarray(0, length)
     if (length === bytes.length) bytes = Buffer.concat([bytes, Buffer.alloc(Math.min(limit - length, length))])
   }
+}
+
+function present(stats: BigIntStats | undefined): FileStatus | undefined {
+  return stats && statusOf(stats)
 }
 
 function statusOf(stats: BigIntStats): FileStatus {

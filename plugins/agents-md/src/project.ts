@@ -22,7 +22,7 @@ export class Project {
   static async open(files: FileLayer, given: string): Promise<Project> {
     const cwd = await files.realpath(given).catch(() => resolve(given))
     for (let folder = cwd; ; folder = dirname(folder)) {
-      if (await files.lstat(join(folder, '.git')).then(() => true, () => false)) return new Project(folder, cwd, given)
+      if (isThere(files, join(folder, '.git'))) return new Project(folder, cwd, given)
       if (dirname(folder) === folder) return new Project(cwd, cwd, given)
     }
   }
@@ -59,6 +59,14 @@ export class Project {
     if (isInside(this.root, path)) return shownPath(relative(this.cwd, path) || '.')
     const home = homedir()
     return shownPath(isInside(home, path) ? join('~', relative(home, path)) : path)
+  }
+}
+
+function isThere(files: FileLayer, path: string): boolean {
+  try {
+    return files.lstat(path) !== undefined
+  } catch {
+    return false
   }
 }
 

@@ -29,6 +29,8 @@ interface Known {
 }
 
 const ANEW = ''
+const DANGLING = 'ENOENT'
+const LOOP = 'ELOOP'
 /** A file may change again under the same time as long as this: a kernel's tick, in milliseconds. It is read after that, to be read once. */
 const TICK = 10
 const GONE: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'])
@@ -55,22 +57,32 @@ export class FileReader {
     const known = this.known.get(path)
     try {
       if (!known?.link) {
-        const status = await files.lstat(path)
-        return known?.stamp === status.stamp ? known.found : await this.read(path, status)
+        const status = files.lstat(path)
+        return known && known.stamp === status?.stamp ? known.found : await this.read(path, status)
       }
-      const target = await files.stat(path).then(({ stamp }) => stamp, codeOf)
       // Where what it leads to has changed, the name may lead elsewhere, or be no link any more.
-      return known.stamp === target ? known.found : await this.read(path, await files.lstat(path))
+      return known.stamp === this.target(path) ? known.found : await this.read(path, files.lstat(path))
     } catch (error) {
       return this.failed(path, known, error)
     }
   }
 
-  private async read(path: string, status: FileStatus): Promise<Found> {
+  /** Stamp of what a link leads to, or why it leads nowhere. */
+  private target(path: string): string {
+    try {
+      return this.files.stat(path)?.stamp ?? DANGLING
+    } catch (error) {
+      return codeOf(error)
+    }
+  }
+
+  private async read(path: string, status: FileStatus | undefined): Promise<Found> {
     const { files } = this
+    if (!status) return void this.known.delete(path)
     const link = status.kind === 'link'
-    const target = link ? await files.stat(path).catch((error: unknown) => brokenBy(error)) : status
-    if (typeof target === 'string') return this.keep(path, brokenLink(path, target), target, link)
+    if (link && this.target(path) === LOOP) return this.keep(path, diagnostic('LINK_LOOP', path, 'is a symbolic link that leads in a circle, and is left out'), LOOP, link)
+    const target = link ? files.stat(path) : status
+    if (!target) return this.keep(path, diagnostic('LINK_DANGLING', path, 'is a symbolic link to nothing, and is left out'), DANGLING, link)
     const keep = (found: Known['found'], stamp = target.stamp): Found => this.keep(path, found, stamp, link)
     const real = await files.realpath(path)
     if (!this.roots.some((root) => isInside(root, real))) return keep(diagnostic('OUTSIDE', path, 'leads outside of the project, and is not read; name the folder it leads to in roots to allow it'))
@@ -128,21 +140,8 @@ async function passing({ changed }: FileStatus): Promise<void> {
   if (Math.abs(age) <= TICK) await setTimeout(TICK + 1 - age)
 }
 
-/** Code of an error that says that a link leads nowhere. @throws any other */
-function brokenBy(error: unknown): string {
-  const code = codeOf(error)
-  if (code === 'ELOOP' || GONE.has(code)) return code
-  throw error
-}
-
 function unreadable(path: string, problem: string): Diagnostic {
   return diagnostic('UNREADABLE', path, `cannot be read, and is left out: ${problem}`)
-}
-
-function brokenLink(path: string, code: string): Diagnostic {
-  return code === 'ELOOP'
-    ? diagnostic('LINK_LOOP', path, 'is a symbolic link that leads in a circle, and is left out')
-    : diagnostic('LINK_DANGLING', path, 'is a symbolic link to nothing, and is left out')
 }
 
 function diagnostic(code: DiagnosticCode, path: string, problem: string): Diagnostic {

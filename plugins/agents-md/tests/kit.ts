@@ -7,7 +7,7 @@ import { textOf } from '@headrace/message'
 import { type Harness, type HarnessOptions, harness } from '@headrace/testing'
 import { onTestFinished } from 'vitest'
 import { Config, settle } from '../src/config.ts'
-import { type FileLayer, inject, name, nodeFiles, register } from '../src/index.ts'
+import { type FileLayer, type FileStatus, inject, name, nodeFiles, register } from '../src/index.ts'
 
 export type Files = Readonly<Record<string, string | Uint8Array>>
 
@@ -41,12 +41,12 @@ export class CountedFiles implements FileLayer {
     this.read_ = []
   }
 
-  async lstat(path: string): ReturnType<FileLayer['lstat']> {
+  lstat(path: string): FileStatus | undefined {
     this.looked.push(path)
     return nodeFiles.lstat(path)
   }
 
-  async stat(path: string): ReturnType<FileLayer['stat']> {
+  stat(path: string): FileStatus | undefined {
     this.looked.push(path)
     return nodeFiles.stat(path)
   }

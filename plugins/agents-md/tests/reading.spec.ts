@@ -112,9 +112,9 @@ describe('what is no file', () => {
     const root = folder({ 'AGENTS.md': 'x'.repeat(100) })
     const files = new CountedFiles()
     const { lstat } = files
-    files.lstat = async (path) => {
-      const status = await lstat.call(files, path)
-      if (path.endsWith('AGENTS.md') && status.size === 100) truncateSync(path, 5_000_000)
+    files.lstat = (path) => {
+      const status = lstat.call(files, path)
+      if (path.endsWith('AGENTS.md') && status?.size === 100) truncateSync(path, 5_000_000)
       return status
     }
     const { problems: found } = await tell(root, { files, maxFile: 1_000 })
