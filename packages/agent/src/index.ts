@@ -1,11 +1,3 @@
-import type { Context } from 'cordis'
-import { AgentsService } from './agents.ts'
-import { LlmService } from './llm.ts'
-import { SessionsService } from './sessions.ts'
-import { SettingsSchema, type Settings } from './settings.ts'
-import { SystemService } from './system.ts'
-import { ToolsService } from './tools.ts'
-
 export * from './adapter.ts'
 export * from './agent.ts'
 export * from './agents.ts'
@@ -16,6 +8,7 @@ export * from './events.ts'
 export * from './handle.ts'
 export * from './llm.ts'
 export { errorOutcome } from './outcome.ts'
+export * from './plugin.ts'
 export type { OverrideNote, Report } from './report.ts'
 export * from './sessions.ts'
 export { override } from './seam.ts'
@@ -26,12 +19,3 @@ export * from './system.ts'
 export * from './tool.ts'
 export * from './tools.ts'
 export * from './turn.ts'
-
-export const name = 'agent'
-export const Config = SettingsSchema
-
-/** Loads the five services: sessions, llm, tools, system, agents. */
-export async function apply(ctx: Context, config: Settings): Promise<void> {
-  for (const service of [SessionsService, LlmService, ToolsService, SystemService]) await ctx.plugin(service)
-  await ctx.plugin(AgentsService, config)
-}

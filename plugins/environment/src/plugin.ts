@@ -24,7 +24,7 @@ export const Config: z<Partial<Config>, Config> = z.object({
   git: z.boolean().default(true),
   timeZone: z.string(),
   facts: z.union([z.dict(z.string()), z.function()]),
-}) as unknown as z<Partial<Config>, Config>
+})
 
 /** Words around the facts, by channel. */
 export const FIRST = 'The environment you work in:'

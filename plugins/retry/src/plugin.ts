@@ -3,6 +3,7 @@ import type { Context } from 'cordis'
 import z from 'schemastery'
 import type { Agent, ErrorDecision, Step, Turn } from '@headrace/agent'
 import { type Failure, parseModel } from '@headrace/message'
+import type {} from '@headrace/session'
 
 export const name = 'retry'
 export const inject = ['agents']
