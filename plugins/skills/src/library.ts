@@ -34,14 +34,14 @@ const NEAR = 20
 export class SkillLibrary implements Skills {
   private readonly config: Config
   private readonly disk: Disk
-  private readonly tell: (agent: Agent, shelf: Shelf) => void
+  private readonly tell: (agent: Agent, shelf: Shelf) => Promise<void>
   /** By folder. Held only by the agents there. */
   private readonly indexes = new Map<string, WeakRef<SkillIndex>>()
   private readonly held = new WeakMap<object, SkillIndex>()
   private readonly glances = new WeakMap<Agent['session'], { readonly shelf: Shelf; readonly time: number }>()
 
   /** @param tell is told of each look for an agent */
-  constructor(config: Config, disk: Disk, tell: (agent: Agent, shelf: Shelf) => void) {
+  constructor(config: Config, disk: Disk, tell: (agent: Agent, shelf: Shelf) => Promise<void>) {
     this.config = config
     this.disk = disk
     this.tell = tell
@@ -59,7 +59,7 @@ export class SkillLibrary implements Skills {
   async look(agent: Agent): Promise<Shelf> {
     const shelf = await this.indexOf(agent.session, agent.cwd).look()
     this.glances.set(agent.session, { shelf, time: performance.now() })
-    this.tell(agent, shelf)
+    await this.tell(agent, shelf)
     return shelf
   }
 

@@ -15,12 +15,13 @@ export class Teller {
     this.ctx = ctx
   }
 
-  tell(agent: Agent, shelf: Shelf): void {
+  /** Resolves when all listeners were called. */
+  async tell(agent: Agent, shelf: Shelf): Promise<void> {
     const last = this.told.get(agent.session)
     if (last?.shelf === shelf) return
     const current = new Map(shelf.diagnostics.map((diagnostic) => [JSON.stringify(diagnostic), diagnostic]))
     this.told.set(agent.session, { shelf, keys: new Set(current.keys()) })
-    for (const [key, diagnostic] of current) if (!last?.keys.has(key)) void this.slices.run(() => this.emit(agent.id, diagnostic))
+    for (const [key, diagnostic] of current) if (!last?.keys.has(key)) await this.slices.run(() => this.emit(agent.id, diagnostic))
   }
 
   private emit(id: string, diagnostic: Diagnostic): void {

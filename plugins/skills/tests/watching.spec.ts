@@ -1,0 +1,152 @@
+import { rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Config } from '../src/config.ts'
+import { type Disk, disk } from '../src/disk.ts'
+import { SkillIndex } from '../src/skill-index.ts'
+import { World, setup, skillText, told } from './kit.ts'
+
+let world: World
+beforeEach(() => void (world = new World()))
+afterEach(() => {
+  vi.restoreAllMocks()
+  world.remove()
+})
+
+/** A disk that counts, and that fails where it is told to. */
+function counting() {
+  const calls = { stat: 0, list: 0, real: 0, read: 0 }
+  const failing = new Map<string, string>()
+  const watched = <K extends keyof Disk>(name: K): Disk[K] => (async (path: string, max: number) => {
+    calls[name]++
+    if (failing.has(path)) throw Object.assign(new Error(failing.get(path)), { code: failing.get(path) })
+    return (disk[name] as (path: string, max: number) => unknown)(path, max)
+  }) as Disk[K]
+  const take = () => {
+    const taken = { ...calls }
+    Object.assign(calls, { stat: 0, list: 0, real: 0, read: 0 })
+    return taken
+  }
+  return { failing, take, disk: { stat: watched('stat'), list: watched('list'), real: watched('real'), read: watched('read') } satisfies Disk }
+}
+
+/** Above the time for which a folder that just changed is listed again. */
+const settle = () => setTimeout(80)
+
+describe('a look', () => {
+  it('at what did not change is one stat for each root and each folder in one, and reads nothing', async () => {
+    for (let index = 0; index < 30; index++) world.skill(`skill-${index}`, undefined, index % 2 ? 'project/.agents/skills' : 'home/.claude/skills')
+    world.file('project/.agents/skills/README.md')
+    await settle()
+    const { take, disk } = counting()
+    const index = new SkillIndex(world.project, Config({}), disk)
+    const shelf = await index.look()
+    expect(shelf.skills).toHaveLength(30)
+    // One marker, five roots, thirty skills.
+    expect(take()).toEqual({ stat: 36, list: 2, real: 30, read: 30 })
+    expect(await index.look()).toBe(shelf)
+    expect(take()).toEqual({ stat: 35, list: 0, real: 0, read: 0 })
+    world.skill('skill-3', skillText('skill-3', 'Edited.'))
+    expect((await index.look()).byName.get('skill-3')!.description).toBe('Edited.')
+    expect(take()).toEqual({ stat: 35, list: 0, real: 1, read: 1 })
+  })
+
+  it('in an app: a step in which nothing changed reads nothing, and asks once for each file that is watched', async () => {
+    for (let index = 0; index < 10; index++) world.skill(`skill-${index}`)
+    await settle()
+    const spies = (['stat', 'list', 'real', 'read'] as const).map((name) => vi.spyOn(disk, name))
+    const h = await setup(world, {}, { script: (_, index) => (index % 3 < 2 ? { calls: [{ name: 'none' }] } : 'done') })
+    await h.run('Go')
+    for (const spy of spies) spy.mockClear()
+    // Three steps: the look for the prompt serves the first.
+    await h.run('Go')
+    expect(h.requests).toHaveLength(6)
+    expect(spies.map((spy) => spy.mock.calls.length)).toEqual([3 * 15, 0, 0, 0])
+    await h.dispose()
+  })
+
+  it('sees an edit that keeps size and time, and a file that another one replaced', async () => {
+    const path = world.skill('pdf', skillText('pdf', 'One.'))
+    const time = new Date(1_700_000_000_000)
+    utimesSync(path, time, time)
+    const index = new SkillIndex(world.project, Config({}), disk)
+    expect((await index.look()).skills[0]!.description).toBe('One.')
+    await settle()
+    writeFileSync(path, skillText('pdf', 'Two.'))
+    utimesSync(path, time, time)
+    expect((await index.look()).skills[0]!.description).toBe('Two.')
+  })
+
+  it('that the system cannot answer now keeps what was known, and asks again', async () => {
+    const path = world.skill('pdf')
+    const root = join(world.project, '.agents/skills')
+    const { disk, failing } = counting()
+    const index = new SkillIndex(world.project, Config({}), disk)
+    await index.look()
+    failing.set(path, 'EIO').set(root, 'EMFILE')
+    const shelf = await index.look()
+    expect(shelf.skills).toHaveLength(1)
+    expect(shelf.diagnostics).toMatchObject([{ code: 'ROOT_UNREADABLE', message: 'this folder of skills cannot be read: too many files are open' }])
+    failing.clear()
+    expect((await index.look()).diagnostics).toEqual([])
+    failing.set(path, 'EACCES')
+    const denied = await index.look()
+    expect(denied.skills).toEqual([])
+    expect(denied.diagnostics).toMatchObject([{ code: 'FILE_UNREADABLE', message: 'it cannot be read: the system does not permit it' }])
+    expect(await index.look()).toBe(denied)
+  })
+
+  it('that is asked for while another runs sees what changed before it was asked for', async () => {
+    world.skill('pdf')
+    const index = new SkillIndex(world.project, Config({}), disk)
+    const first = index.look()
+    world.skill('zip')
+    const [second, third] = [index.look(), index.look()]
+    await first
+    expect((await second).skills.map(({ name }) => name)).toEqual(['pdf', 'zip'])
+    expect(await third).toBe(await second)
+  })
+
+  it('finds a root, a SKILL.md and a folder that come later', async () => {
+    const index = new SkillIndex(world.project, Config({}), disk)
+    expect((await index.look()).skills).toEqual([])
+    world.file('project/.claude/skills/pdf/notes.md')
+    expect((await index.look()).skills).toEqual([])
+    world.skill('pdf', undefined, 'project/.claude/skills')
+    expect((await index.look()).skills).toHaveLength(1)
+    world.skill('zip', undefined, 'project/.claude/skills')
+    expect((await index.look()).skills).toHaveLength(2)
+    rmSync(join(world.project, '.claude'), { recursive: true })
+    expect((await index.look()).skills).toEqual([])
+  })
+})
+
+/**
+ * Milliseconds of processor time in the longest turn of the event loop. Not the time on the clock, as `monitorEventLoopDelay` takes it: that
+ * grows with what other programs do, this does not.
+ */
+async function longestTurn(work: () => Promise<unknown>): Promise<number> {
+  let [longest, isDone] = [0, false]
+  const working = work().finally(() => (isDone = true))
+  while (!isDone) {
+    const before = process.cpuUsage()
+    await setImmediate()
+    const { user, system } = process.cpuUsage(before)
+    longest = Math.max(longest, (user + system) / 1_000)
+  }
+  await working
+  return longest
+}
+
+describe('2,000 skills', () => {
+  it('do not hold up the event loop, neither in the first turn nor in the next', async () => {
+    for (let index = 0; index < 2_000; index++) world.skill(`skill-${index}`, `---\nname: skill-${index}\ndescription: Does the thing number ${index}: see\nmetadata:\n  author: me\n---\n\n${'Body. '.repeat(200)}`)
+    const h = await setup(world, { user: false })
+    const turns = [await longestTurn(() => h.run('Go')), await longestTurn(() => h.run('Go'))]
+    expect(told(h)).toHaveLength(1)
+    // The threads of the pool and of the compiler are in it: alone on a machine the loop is held up for about 10 ms. All in one turn would be 500.
+    for (const turn of turns) expect(turn).toBeLessThan(200)
+    await h.dispose()
+  }, 60_000)
+})
