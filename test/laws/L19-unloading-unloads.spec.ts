@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import briefing from '@headrace/briefing'
 import { app, calls, eventsOf, expectRebuilds, gate, plugin, textsOf, tool } from './help.ts'
 
 describe('L19 Unloading unloads', () => {
@@ -30,6 +31,30 @@ describe('L19 Unloading unloads', () => {
     expect(textsOf(made.requests[1]!)).toEqual(['Hi.', '', 'unload: unloaded'])
     expect([made.requests[1]!.system, made.requests[1]!.tools!.map(({ name }) => name)]).toEqual([undefined, ['unload']])
     expect(heard).toEqual([])
+    await expectRebuilds(made)
+  })
+
+  it('its topics and timers too; what a topic told stays', async () => {
+    let [ticks, state] = [0, 1]
+    const made = await app({ plugins: [briefing] })
+    const fiber = made.ctx.plugin({ ...plugin('guest', (ctx) => {
+      ctx.briefing.topic({ key: 'state', read: () => `state ${state}` })
+      ctx.effect(() => {
+        const timer = setInterval(() => ticks++, 1)
+        return () => clearInterval(timer)
+      })
+    }), inject: ['briefing'] })
+    await fiber
+    await made.run('One.')
+    state = 2
+    await made.run('Two.')
+    await fiber.dispose()
+    const ticked = ticks
+    state = 3
+    await made.run('Three.')
+    expect(textsOf(made.requests[2]!).join()).toMatch(/state 1.*One.*state 2.*Two.*Three/s)
+    expect(textsOf(made.requests[2]!).join()).not.toContain('state 3')
+    expect(ticks).toBe(ticked)
     await expectRebuilds(made)
   })
 
