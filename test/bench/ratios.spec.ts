@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest'
+import { inFolder } from './folder.ts'
+import { takeFigures } from './measure.ts'
+import { openMeasures } from './reading.ts'
+import { ratioOf } from './report.ts'
+import { VARIANTS, stepMeasures } from './steps.ts'
+
+// Twice the goals of `npm run bench`, and tried again: other work on the machine slows one side of a ratio more than the other.
+const NOISY = { retry: 3, timeout: 60_000 }
+const [step, , strict] = VARIANTS
+
+describe('performance', () => {
+  it('a step at 10,000 messages costs at most three times a step at 100, and with the strict check too', NOISY, async () => {
+    const figures = await takeFigures(await stepMeasures([100, 10_000], [step!, strict!]), 7)
+    expect(ratioOf(figures, 'step-10000', 'step-100')).toBeLessThan(3)
+    expect(ratioOf(figures, 'step-strict-10000', 'step-strict-100')).toBeLessThan(3)
+  })
+
+  it('the strict check at most quadruples a step', NOISY, async () => {
+    const figures = await takeFigures(await stepMeasures([1_000], [step!, strict!]), 7)
+    expect(ratioOf(figures, 'step-strict-1000', 'step-1000')).toBeLessThan(4)
+  })
+
+  it('opening a log costs at most four times JSON.parse of its lines', NOISY, async () => {
+    const figures = await inFolder(async (folder) => takeFigures(await openMeasures(folder, 30_000), 7))
+    expect(ratioOf(figures, 'open', 'open-parse')).toBeLessThan(4)
+  })
+})

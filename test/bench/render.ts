@@ -1,0 +1,12 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { type Performance, report } from './report.ts'
+
+const docs = new URL('../../../docs/', import.meta.url)
+
+/** Writes `docs/performance.md` from `docs/performance.json`. */
+export async function render(): Promise<void> {
+  const performance = JSON.parse(await readFile(new URL('performance.json', docs), 'utf8')) as Performance
+  await writeFile(new URL('performance.md', docs), report(performance))
+}
+
+if (import.meta.filename === process.argv[1]) await render()

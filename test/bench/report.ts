@@ -1,0 +1,69 @@
+import type { Figure, Figures } from './measure.ts'
+
+/** What `docs/performance.json` holds: figures of one run, and where it ran. */
+export interface Performance {
+  readonly date: string
+  readonly node: string
+  readonly machine: string
+  /** Load average when it began and when it ended: what else ran. */
+  readonly load: readonly [start: number, end: number]
+  readonly figures: Figures
+}
+
+interface Ratio {
+  readonly title: string
+  readonly of: string
+  readonly to: string
+  readonly goal?: number
+}
+
+/** The ratios that are promised, and one that is only told. */
+export const RATIOS: readonly Ratio[] = [
+  { title: 'a step at 10,000 messages, to one at 100', of: 'step-10000', to: 'step-100', goal: 1.5 },
+  { title: 'a step at 1,000 messages, to one at 100', of: 'step-1000', to: 'step-100', goal: 1.5 },
+  { title: 'a step with the strict check, to one without, at 100 messages', of: 'step-strict-100', to: 'step-100', goal: 2 },
+  { title: 'a step with the strict check, to one without, at 10,000 messages', of: 'step-strict-10000', to: 'step-10000', goal: 2 },
+  { title: 'opening a log, to `JSON.parse` of its lines', of: 'open', to: 'open-parse', goal: 2 },
+  { title: 'a delta through the loop, to the same read by `for await`', of: 'delta', to: 'delta-bare' },
+]
+
+const GROUPS: readonly (readonly [title: string, text: string, prefixes: readonly string[]])[] = [
+  ['A step of the loop', 'All that a step costs without its model: the seams, the log, the digests and the tool\'s call. A turn of 50 steps in a session of the given length; each step calls one tool that gives 200 characters, three listeners stand at the seams, and `after` says something else each time.', ['step']],
+  ['Streaming', 'Chunks of one answer are not logged one by one; each reaches the turn\'s handle and the session\'s live listeners.', ['delta']],
+  ['The log', '', ['append', 'open', 'verify', 'rebuild', 'bytes']],
+  ['Idle agents', '', ['idle']],
+  ['The machine', 'Divide by it to compare two machines.', ['yardstick']],
+]
+
+/** `docs/performance.md`. */
+export function report({ date, node, machine, load, figures }: Performance): string {
+  const groups = GROUPS.map(([title, text, prefixes]) => {
+    const rows = Object.entries(figures).filter(([key]) => prefixes.includes(key.split('-')[0]!)).map(([, figure]) => row(figure))
+    return [`## ${title}`, ...(text === '' ? [] : [text]), table(['measure', 'median', 'spread', 'least', 'samples'], rows)].join('\n\n')
+  })
+  const ratios = RATIOS.map(({ title, of, to, goal }) => [title, ratioOf(figures, of, to).toFixed(2), goal === undefined ? '' : `at most ${goal}`])
+  return [
+    '# Performance',
+    '<!-- Made from performance.json by `npm run bench:report`; `npm run bench` measures anew. -->',
+    `Medians of one run of \`npm run bench\` on ${date}: Node.js ${node}, ${machine}. Load average ${load.map((value) => value.toFixed(1)).join(' at its beginning, ')} at its end. The spread is the median of the distances from the median. Samples of all measures of a group alternate, so that what slows the machine down for a while slows all of them.`,
+    `## Ratios\n\n${table(['ratio', 'measured', 'goal'], ratios)}`,
+    ...groups,
+  ].join('\n\n') + '\n'
+}
+
+export function ratioOf(figures: Figures, of: string, to: string): number {
+  return figures[of]!.median / figures[to]!.median
+}
+
+function row({ title, unit, median, mad, min, samples }: Figure): readonly string[] {
+  return [title, shown(median, unit), `± ${shown(mad, unit)}`, shown(min, unit), `${samples}`]
+}
+
+function shown(value: number, unit: Figure['unit']): string {
+  const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.max(value, 0.01))))
+  return `${Number(value.toFixed(digits)).toLocaleString('en', { maximumFractionDigits: digits })} ${unit === '1/s' ? 'a second' : unit}`
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}
