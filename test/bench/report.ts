@@ -7,6 +7,8 @@ export interface Performance {
   readonly machine: string
   /** Load average when it began and when it ended: what else ran. */
   readonly load: readonly [start: number, end: number]
+  /** What a reader must know of this run beside; written in by hand. */
+  readonly note?: string
   readonly figures: Figures
 }
 
@@ -36,7 +38,7 @@ const GROUPS: readonly (readonly [title: string, text: string, prefixes: readonl
 ]
 
 /** `docs/performance.md`. */
-export function report({ date, node, machine, load, figures }: Performance): string {
+export function report({ date, node, machine, load, note, figures }: Performance): string {
   const groups = GROUPS.map(([title, text, prefixes]) => {
     const rows = Object.entries(figures).filter(([key]) => prefixes.includes(key.split('-')[0]!)).map(([, figure]) => row(figure))
     return [`## ${title}`, ...(text === '' ? [] : [text]), table(['measure', 'median', 'spread', 'least', 'samples'], rows)].join('\n\n')
@@ -45,7 +47,7 @@ export function report({ date, node, machine, load, figures }: Performance): str
   return [
     '# Performance',
     '<!-- Made from performance.json by `npm run bench:report`; `npm run bench` measures anew. -->',
-    `Medians of one run of \`npm run bench\` on ${date}: Node.js ${node}, ${machine}. Load average ${load.map((value) => value.toFixed(1)).join(' at its beginning, ')} at its end. The spread is the median of the distances from the median. Samples of all measures of a group alternate, so that what slows the machine down for a while slows all of them.`,
+    `Medians of one run of \`npm run bench\` on ${date}: Node.js ${node}, ${machine}. Load average ${load.map((value) => value.toFixed(1)).join(' at its beginning, ')} at its end. The spread is the median of the distances from the median. Samples of all measures of a group alternate, so that what slows the machine down for a while slows all of them.${note === undefined ? '' : ` ${note}`}`,
     `## Ratios\n\n${table(['ratio', 'measured', 'goal'], ratios)}`,
     ...groups,
   ].join('\n\n') + '\n'
