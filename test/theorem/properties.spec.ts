@@ -4,7 +4,8 @@ import type { Request } from '@headrace/message'
 import { type Harness, expectAppendOnly, harness } from '@headrace/testing'
 
 const line = (value: unknown): string => JSON.stringify(value)
-const history = ({ messages, segments }: Request): readonly string[] => messages.slice(segments.prefix + segments.before, messages.length - segments.after).map(line)
+const history = ({ messages, segments: { prefix, before, after } }: Request): readonly string[] =>
+  messages.slice(prefix + before, messages.length - after).map(line)
 
 async function proven(h: Harness): Promise<void> {
   expect((await h.verify()).difference).toBeUndefined()

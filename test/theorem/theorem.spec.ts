@@ -38,7 +38,8 @@ describe('the theorem: every request rebuilds from the files alone', () => {
       for (const [seq, bytes] of seen) {
         const request = rebuild(events, seq)
         expect(JSON.stringify(request)).toBe(bytes)
-        expect(unpaired(request.messages.slice(request.segments.prefix + request.segments.before, request.messages.length - request.segments.after))).toBeUndefined()
+        const { messages, segments: { prefix, before, after } } = request
+        expect(unpaired(messages.slice(prefix + before, messages.length - after))).toBeUndefined()
         expect(bytes).not.toContain('MUTATED')
       }
       expect(verify(events).difference).toBeUndefined()

@@ -51,7 +51,11 @@ export class Agent {
     return this.core.handle
   }
 
-  /** Queues input as a turn of its own, with what is true for that turn. Durable when `handle.accepted` resolves. @throws AgentError where it is empty or the queue is full */
+  /**
+   * Queues input as a turn of its own, with what is true for that turn. Durable when `handle.accepted` resolves.
+   *
+   * @throws AgentError where it is empty or the queue is full
+   */
   prompt(input: ContentInput, { context }: { readonly context?: RunContext } = {}): TurnHandle {
     return this.woken(this.core.inbox.prompt(input, this.plugin, { context }))
   }
@@ -73,7 +77,12 @@ export class Agent {
     return this.core.inbox.inject(message, ownerOf(this.plugin, key, 'inject'))
   }
 
-  /** Puts messages, of any role, in the place of a part of the history (`surface/replace`). Not while a step is open: do it in `agent/pre-step`. @throws LogError */
+  /**
+   * Puts messages, of any role, in the place of a part of the history (`surface/replace`). Not while a step is open: do it in
+   * `agent/pre-step`.
+   *
+   * @throws LogError
+   */
   replace(first: EntryId, last: EntryId, messages: readonly (ContributionInput | MessageInput)[], { reason, key }: { readonly reason: string; readonly key?: string }): SessionEvent<'surface/replace'> {
     return this.core.inbox.replace(first, last, messages, ownerOf(this.plugin, key, 'replace'), reason)
   }

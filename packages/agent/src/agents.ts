@@ -7,7 +7,6 @@ import type { Agent } from './agent.ts'
 import { AgentCore, type ContextProvider, type CoreOptions } from './core.ts'
 import { AgentError } from './error.ts'
 import { type Contributor, Departures, kContribution } from './hooks.ts'
-import type { AdapterRegistry } from './llm.ts'
 import { pluginOf } from './scope.ts'
 import { checkSeed, toSeed } from './seed.ts'
 import { LimitsSchema, type Limits, type Settings, SettingsSchema } from './settings.ts'
@@ -91,7 +90,8 @@ export class AgentsService extends Service {
     const settings = this.settingsFor(options)
     const store = this.own.sessions.current
     const explicit = explicitOf(options)
-    const session = await Session.create(store, { id: options.id ?? newSessionId(), cwd, ...(options.seed && { seed: toSeed(options.seed) }) }, { strict: settings.strict })
+    const opening = { id: options.id ?? newSessionId(), cwd, ...(options.seed && { seed: toSeed(options.seed) }) }
+    const session = await Session.create(store, opening, { strict: settings.strict })
     return this.adopt(ctx, { session, store, settings, cwd, explicit, context: options.context, budget: options.budget, resumed: false, forked: false })
   }
 
@@ -149,7 +149,7 @@ export class AgentsService extends Service {
     const { llm, tools, system } = own
     const core = new AgentCore({
       ...parts, ctx: own, home, departures, defaults: defaults.config,
-      llm: llm.registry as AdapterRegistry, tools: tools.registry, system: system.registry,
+      llm: llm.registry, tools: tools.registry, system: system.registry,
     })
     live.set(core.id, core)
     const forget = home.effect(() => async () => {

@@ -7,7 +7,7 @@ import { Agent } from './agent.ts'
 import { AgentError, CancelledError, SeamError } from './error.ts'
 import { isRunContext } from './guards.ts'
 import { type TurnHandle, type TurnResult, lastFinish, resultOf, withdrawnResult } from './handle.ts'
-import { Departures } from './hooks.ts'
+import type { Departures } from './hooks.ts'
 import { ConfigSeed } from './config-seed.ts'
 import { Inbox } from './inbox.ts'
 import type { AdapterRegistry } from './llm.ts'
@@ -113,7 +113,10 @@ export class AgentCore {
     this.held = options.resumed
     if (options.forked) this.prefix = recordedPrefix(session)
     this.reporter = new Reporter(ctx, () => this.view('app'), settings.strict, (data) => void session.append({ type: 'agent/override', data }))
-    this.seams = new Seams({ ctx, agent: this.id, view: (plugin) => this.view(plugin), departures: this.departures, reporter: this.reporter, deadline: settings.seamTimeout, toolOutput: settings.limits.toolOutput })
+    this.seams = new Seams({
+      ctx, agent: this.id, view: (plugin) => this.view(plugin), departures: this.departures, reporter: this.reporter,
+      deadline: settings.seamTimeout, toolOutput: settings.limits.toolOutput,
+    })
     this.late = new LateListeners(this.reporter)
     this.inbox = new Inbox({ session, contexts: this.contexts, reporter: this.reporter, limit: settings.limits.queue, stop: (reason) => this.stop(reason) })
     this.seed = new ConfigSeed(session, options.defaults, options.explicit)

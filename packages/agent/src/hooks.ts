@@ -23,7 +23,7 @@ export class Hooks {
   private readonly lists: Readonly<Record<string, readonly Hook[] | undefined>>
 
   constructor(ctx: Context) {
-    this.lists = ctx.events._hooks as typeof this.lists
+    this.lists = ctx.events._hooks
   }
 
   /** Those of an event, in Cordis' order. */

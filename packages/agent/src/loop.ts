@@ -189,7 +189,10 @@ export class Loop {
       () => session.headers.owed(header, base ? undefined : anchor, substitute),
       (): EventDraft => ({
         type: 'request/dispatch',
-        data: { turn: turn.number, step: step.number, attempt: step.attempt, boundary: at.seq, ...proveRequest(session.headers.header!, session.surface.chain()) },
+        data: {
+          turn: turn.number, step: step.number, attempt: step.attempt, boundary: at.seq,
+          ...proveRequest(session.headers.header!, session.surface.chain()),
+        },
       }),
     ])
     const dispatch = events.at(-1) as SessionEvent<'request/dispatch'>

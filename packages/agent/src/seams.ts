@@ -38,7 +38,10 @@ export class Seams {
   private readonly deadline: number
   private readonly toolOutput: number
 
-  constructor(options: { ctx: Context; agent: string; view: (plugin: string) => Agent; departures: Departures; reporter: Reporter; deadline: number; toolOutput: number }) {
+  constructor(options: {
+    ctx: Context; agent: string; view: (plugin: string) => Agent; departures: Departures; reporter: Reporter
+    deadline: number; toolOutput: number
+  }) {
     this.hooks = new Hooks(options.ctx)
     this.agent = options.agent
     this.view = options.view
@@ -115,7 +118,7 @@ export class Seams {
     const rule: SeamRule<ToolOutcome> = {
       accept: (returned) => {
         if (returned === undefined) throw new TypeError('returned nothing, not an outcome')
-        return toOutcome(returned as never, `${call.name} result`, this.toolOutput)
+        return toOutcome(returned, `${call.name} result`, this.toolOutput)
       },
     }
     return this.dispatch('tools/execute', turn, [call], rule, run, limit, signal)
@@ -134,7 +137,7 @@ export class Seams {
         const { value, rewrap } = unwrap(returned)
         if (!isObject(value)) throw new TypeError(`returned ${describe(value)}, not { outcome?, additionalContext? }`)
         const contexts = mergeList(rewrap(value.additionalContext ?? NOTHING), from, others.contexts, { ...merge, called })
-        return { contexts, outcome: value.outcome === undefined ? others.outcome : toOutcome(value.outcome as never, 'outcome', this.toolOutput) }
+        return { contexts, outcome: value.outcome === undefined ? others.outcome : toOutcome(value.outcome, 'outcome', this.toolOutput) }
       },
     }
   }

@@ -41,7 +41,10 @@ export async function askAside(core: AgentCore, owner: string, inputs: readonly 
   const history = session.surface.snapshot()
   const { seq: dispatch, data } = session.append({
     type: 'request/dispatch',
-    data: { boundary: session.surface.boundary ?? session.length, purpose: options.purpose, ...side, ...proveRequest(header, session.surface.chain(), copyJson(side)) },
+    data: {
+      boundary: session.surface.boundary ?? session.length, purpose: options.purpose, ...side,
+      ...proveRequest(header, session.surface.chain(), copyJson(side)),
+    },
   }) as SessionEvent<'request/dispatch'>
   session.checkDispatch({ type: 'request/dispatch', seq: dispatch, time: 0, data })
   await session.flush()

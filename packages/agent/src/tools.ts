@@ -33,7 +33,9 @@ export interface ToolsSnapshot {
 export class ToolRegistry {
   private readonly entries = new Set<ToolEntry>()
   private version = 0
-  private readonly last = new Map<string, { readonly version: number; readonly recorded: readonly ToolSchema[] | undefined; readonly snapshot: ToolsSnapshot }>()
+  private readonly last = new Map<string, {
+    readonly version: number; readonly recorded: readonly ToolSchema[] | undefined; readonly snapshot: ToolsSnapshot
+  }>()
 
   /** @throws AgentError for a name that a tool of the same or of every agent has */
   add(entry: ToolEntry): () => void {
@@ -66,7 +68,8 @@ export class ToolRegistry {
       return known && sameMeaning(known, schema) ? known : schema
     })
     const entries = new Map(mine.map((entry) => [entry.schema.name, entry]))
-    const snapshot: ToolsSnapshot = tools.length === 0 ? { entries } : { entries, tools: copyList(tools), owners: copyJson(Object.fromEntries(mine.map(({ schema, owner }) => [schema.name, owner]))) }
+    const owners = () => copyJson(Object.fromEntries(mine.map(({ schema, owner }) => [schema.name, owner])))
+    const snapshot: ToolsSnapshot = tools.length === 0 ? { entries } : { entries, tools: copyList(tools), owners: owners() }
     this.last.set(agent, { version: this.version, recorded, snapshot })
     return snapshot
   }

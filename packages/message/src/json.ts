@@ -177,7 +177,9 @@ function dotted(key: string): string {
 }
 
 /** `T` without the `undefined` in its optional fields. */
-export type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> }
+export type Defined<T> =
+  & { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
+  & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> }
 
 /** Drops fields that are `undefined`: absent has one spelling (L10). */
 export function defined<T extends object>(value: T): Defined<T> {

@@ -70,7 +70,8 @@ describe('parseModel', () => {
 
 describe('addUsage', () => {
   it('adds each count', () => {
-    expect(addUsage({ input: 1, cached: 2, written: 3, output: 4 }, { input: 10, cached: 20, written: 30, output: 40 })).toEqual({ input: 11, cached: 22, written: 33, output: 44 })
+    const sum = addUsage({ input: 1, cached: 2, written: 3, output: 4 }, { input: 10, cached: 20, written: 30, output: 40 })
+    expect(sum).toEqual({ input: 11, cached: 22, written: 33, output: 44 })
     expect(addUsage(NO_USAGE, NO_USAGE)).toEqual(NO_USAGE)
   })
 })

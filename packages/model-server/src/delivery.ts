@@ -70,7 +70,7 @@ export async function sendStream(target: Target, answer: Answer, completion: Com
   if (answer.breakWith) return void response.end(event(errorBody(answer.breakWith)))
   if (answer.breakAfter !== undefined) return breakOff(target)
   await write(target, event(chunkBody(completion, {}, completion.finish, billed)))
-  if (billed) await write(target, event(usageChunk(completion, completion.usage!)))
+  if (billed) await write(target, event(usageChunk(completion, completion.usage)))
   response.end('data: [DONE]\n\n')
 }
 

@@ -129,7 +129,6 @@ describe.each(LISTS)('%s', (argument) => {
   })
 
   it('a hole, and a string before a pair, are entries that are no pairs', () => {
-    // eslint-disable-next-line no-sparse-arrays
     expect(refuse([, ['a', 'b']])).toMatchObject({ code: 'CONTEXT_ENTRY_INVALID', index: 0 })
     expect(refuse(['date', ['branch', 'main']])).toMatchObject({ code: 'CONTEXT_ENTRY_INVALID', index: 0 })
   })

@@ -12,7 +12,10 @@ const options = fc.record({ facts: list, headSections: list, tailSections: list 
 const storedList: fc.Arbitrary<Pair[]> = fc.array(fc.tuple(key, text.map(stripTrailing)), { maxLength: 4 })
 const stored = fc.record({ facts: storedList, headSections: storedList, tailSections: storedList })
 
-const bytes = (context: RunContext) => JSON.stringify([context, context.headMessage, context.tailMessage, context.headSections, context.tailSections, String(context)])
+const bytes = (context: RunContext) => {
+  const { headMessage, tailMessage, headSections, tailSections } = context
+  return JSON.stringify([context, headMessage, tailMessage, headSections, tailSections, String(context)])
+}
 
 describe('for all contexts', () => {
   it('same arguments, same bytes', () => {
@@ -33,7 +36,8 @@ describe('for all contexts', () => {
     fc.assert(fc.property(stored, stored, (a, b) => {
       expect(new RunContext(a).digest === new RunContext(b).digest).toBe(JSON.stringify(a) === JSON.stringify(b))
     }))
-    const different = fc.tuple(storedList, fc.nat(), fc.nat()).filter(([pairs, i, j]) => pairs.length > 1 && JSON.stringify(pairs[i % pairs.length]) !== JSON.stringify(pairs[j % pairs.length]))
+    const different = fc.tuple(storedList, fc.nat(), fc.nat())
+      .filter(([pairs, i, j]) => pairs.length > 1 && JSON.stringify(pairs[i % pairs.length]) !== JSON.stringify(pairs[j % pairs.length]))
     fc.assert(fc.property(different, fc.constantFrom('facts', 'headSections', 'tailSections'), ([pairs, i, j], name) => {
       const swapped = pairs.with(i % pairs.length, pairs[j % pairs.length]!).with(j % pairs.length, pairs[i % pairs.length]!)
       expect(new RunContext({ [name]: swapped }).digest).not.toBe(new RunContext({ [name]: pairs }).digest)
@@ -94,7 +98,10 @@ describe('for all contexts', () => {
         }
         return JSON.stringify(data)
       })
-      const bodyOf = (seq: number, digest: string) => (JSON.parse(log[seq]!) as { sections: { digest: string, rendered?: string }[] }).sections.find((section) => section.digest === digest && section.rendered !== undefined)?.rendered
+      const bodyOf = (seq: number, digest: string) => {
+        const { sections } = JSON.parse(log[seq]!) as { sections: { digest: string, rendered?: string }[] }
+        return sections.find((section) => section.digest === digest && section.rendered !== undefined)?.rendered
+      }
       expect(log.map((line) => bytes(decode(JSON.parse(line), bodyOf)))).toEqual(contexts.map(bytes))
     }))
   })

@@ -158,7 +158,9 @@ function diffKeyed(base: Readonly<Record<string, Owner>> = {}, next: Readonly<Re
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
-function applyKeyed(base: Readonly<Record<string, Owner>> | undefined, delta: Readonly<Record<string, Owner | null>> | undefined): Record<string, Owner> | undefined {
+function applyKeyed(
+  base: Readonly<Record<string, Owner>> | undefined, delta: Readonly<Record<string, Owner | null>> | undefined,
+): Record<string, Owner> | undefined {
   if (delta === undefined) return base
   const entries = new Map(Object.entries(base ?? {}))
   for (const [key, owner] of Object.entries(delta)) {
@@ -224,7 +226,8 @@ export function toHeader(header: EpochHeader): EpochHeader {
   if (headers.has(header)) return header
   const { config, system, tools, prefix, before, after, owners } = header
   const list = <T>(value: readonly T[] | undefined, at: string): readonly T[] | undefined => value && nonEmpty(copyList(value, at))
-  const keyed = <T extends object>(value: T | undefined, at: string): T | undefined => (value && Object.keys(value).length > 0 ? copyJson(value, at) : undefined)
+  const keyed = <T extends object>(value: T | undefined, at: string): T | undefined =>
+    (value && Object.keys(value).length > 0 ? copyJson(value, at) : undefined)
   // Every part is a copy of ours; the two objects that hold them are new.
   const copy: EpochHeader = adoptJson(defined({
     config: copyJson(config, 'header.config'),

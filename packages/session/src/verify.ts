@@ -52,7 +52,8 @@ export class Verifier {
 
   result(difference?: Difference): Verification {
     const { surface, length } = this.fold
-    return { events: length, requests: this.requests, messages: surface.length, chain: difference ? this.lastChain : surface.chain(), ...(difference && { difference }) }
+    const chain = difference ? this.lastChain : surface.chain()
+    return { events: length, requests: this.requests, messages: surface.length, chain, ...(difference && { difference }) }
   }
 
   private compare(seq: number, what: string, rebuilt: Digest, recorded: Digest): void {

@@ -3,7 +3,8 @@ import { type EpochHeader, headerDrift, sectionsOf } from '@headrace/session'
 import { HEADER, system } from './log-builder.ts'
 
 const tool = (name: string, description = 'd') => ({ name, description, parameters: {} })
-const prefix = (...entries: [text: string, owner: string][]): EpochHeader => ({ ...HEADER, prefix: entries.map(([text]) => system(text)), owners: { prefix: entries.map(([, owner]) => owner) } })
+const prefix = (...entries: [text: string, owner: string][]): EpochHeader =>
+  ({ ...HEADER, prefix: entries.map(([text]) => system(text)), owners: { prefix: entries.map(([, owner]) => owner) } })
 
 describe('headerDrift', () => {
   it('is nothing between equal headers', () => {

@@ -31,11 +31,14 @@ describe('diffHeader and applyHeaderDelta', () => {
   })
 
   it('L9: where the prefix stands and tools stand in order of name, the diff is never a fallback', () => {
-    const inOrder = (item: EpochHeader): EpochHeader => ({ ...item, ...(item.tools && { tools: [...new Map(item.tools.map((each) => [each.name, each])).values()].sort((a, b) => byCodeUnits(a.name, b.name)) }) })
+    const ordered = (tools: NonNullable<EpochHeader['tools']>) =>
+      [...new Map(tools.map((each) => [each.name, each])).values()].sort((a, b) => byCodeUnits(a.name, b.name))
+    const inOrder = (item: EpochHeader): EpochHeader => ({ ...item, ...(item.tools && { tools: ordered(item.tools) }) })
     fc.assert(fc.property(header, header, (base, next) => {
       const { prefix: _, ...rest } = next
       const { prefix: _owner, ...owners } = next.owners
-      const moved: EpochHeader = { ...rest, owners: { ...owners, ...(base.owners.prefix && { prefix: base.owners.prefix }) }, ...(base.prefix && { prefix: base.prefix }) }
+      const signed = { ...owners, ...(base.owners.prefix && { prefix: base.owners.prefix }) }
+      const moved: EpochHeader = { ...rest, owners: signed, ...(base.prefix && { prefix: base.prefix }) }
       expect(diffHeader(inOrder(base), inOrder(moved))).not.toBe('fallback')
     }), { numRuns: 500 })
   })
@@ -139,7 +142,8 @@ describe('the system prompt in a delta', () => {
     ['a\u2028b', 'a\nb'], ['x', 'y'], ['same\nend', 'other\nend'], ['begin\nsame', 'begin\nother'],
   ])('leads from %j to %j', (from, to) => {
     for (const [base, next] of [[from, to], [to, from]]) {
-      expect(applyHeaderDelta(toHeader({ ...HEADER, system: base! }), json(deltaOf({ ...HEADER, system: base! }, { ...HEADER, system: next! }))).system).toBe(next)
+      const delta = json(deltaOf({ ...HEADER, system: base! }, { ...HEADER, system: next! }))
+      expect(applyHeaderDelta(toHeader({ ...HEADER, system: base! }), delta).system).toBe(next)
     }
   })
 

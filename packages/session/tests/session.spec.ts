@@ -43,7 +43,9 @@ async function stored(store: MemoryStore): Promise<readonly SessionEvent[]> {
   return events
 }
 
-const foldOf = ({ surface, ledger, headers, length }: Session) => ({ messages: surface.snapshot().entries.slice(), queue: ledger.queue, owed: ledger.owed, header: headers.header, chain: surface.chain(), length })
+const foldOf = ({ surface, ledger, headers, length }: Session) => ({
+  messages: surface.snapshot().entries.slice(), queue: ledger.queue, owed: ledger.owed, header: headers.header, chain: surface.chain(), length,
+})
 
 afterEach(() => vi.restoreAllMocks())
 

@@ -84,7 +84,8 @@ export function growthKit(name: string, options: GrowthOptions): void {
 
     it('over a hot reload of the plugin unchanged', async () => {
       const made = await app(await workspace(), [])
-      const load = (): PromiseLike<{ dispose(): Promise<void> }> => (Array.isArray(options.plugin) ? made.ctx.plugin(options.plugin[0] as Plugin, options.plugin[1]) : made.ctx.plugin(options.plugin as Plugin, undefined))
+      const [plugin, config] = (Array.isArray(options.plugin) ? options.plugin : [options.plugin]) as [Plugin, unknown?]
+      const load = (): PromiseLike<{ dispose(): Promise<void> }> => made.ctx.plugin(plugin, config)
       const first = await load()
       await made.run('one')
       const length = made.agent.session.entries().length

@@ -48,7 +48,7 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
   const ctx = new Context()
   const store = options.store ?? new MemoryStore()
   const reports: Report[] = []
-  await ctx.plugin(agentPlugin, { strict: true, ...options.settings } as Settings)
+  await ctx.plugin(agentPlugin, { strict: true, ...options.settings })
   ctx.sessions.store(store)
   const model = scriptedAdapter(options.script ?? ['ok'])
   ctx.llm.adapter('scripted', model)

@@ -267,7 +267,7 @@ function prompt(text: string): EventDraft<'prompt/queued'> {
 }
 
 function event(seq: number, draft: EventDraft): SessionEvent {
-  return { seq, time: 1_700_000_000_000 + seq, ...draft } as SessionEvent
+  return { seq, time: 1_700_000_000_000 + seq, ...draft }
 }
 
 function append(lease: Lease, seq: number, drafts: readonly EventDraft[]): readonly SessionEvent[] {

@@ -64,7 +64,8 @@ describe('a request', () => {
   it('has terms that add up to its window', () => {
     fc.assert(fc.property(someParts, someContext, (parts, run) => {
       const { terms } = budget.check(request(withContext(parts, run)), budget.weigh(run))
-      expect(terms.reserve + terms.margin + terms.system + terms.tools + terms.prefix + terms.before + terms.history + terms.after + terms.context + terms.correction + terms.free).toBe(terms.window)
+      const { reserve, margin, system, tools, prefix, before, history, after, context, correction, free } = terms
+      expect(reserve + margin + system + tools + prefix + before + history + after + context + correction + free).toBe(terms.window)
     }))
   })
 

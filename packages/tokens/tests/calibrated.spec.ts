@@ -111,7 +111,8 @@ describe('a bill is dropped', () => {
     ['changes', run, other], ['comes: none → some', undefined, run], ['goes: some → none', run, undefined],
     ['comes empty: an empty one is not none', undefined, context(undefined, undefined)],
   ])('when the context %s', (_, billed, present) => {
-    const { counter, count, estimate } = countAfter(billed ? withContext(some, billed) : some, billed?.digest, present ? withContext(some, present) : some, present)
+    const [before, now] = [billed, present].map((context) => (context ? withContext(some, context) : some))
+    const { counter, count, estimate } = countAfter(before!, billed?.digest, now!, present)
     expect(count).toEqual(estimate)
     expect(counter.dropped).toMatch(/^the context changed from \w+ to \w+$/)
   })

@@ -62,7 +62,8 @@ export const someParts: fc.Arbitrary<Parts> = fc.record({
   system: fc.lorem(), prefix: someMessages, before: someMessages, history: someMessages, after: someMessages,
   tools: fc.array(fc.constantFrom(tool('read'), tool('write')), { maxLength: 2 }),
 })
-export const someContext = fc.tuple(fc.option(fc.lorem(), { nil: undefined }), fc.option(fc.lorem(), { nil: undefined })).map(([head, tail]) => context(head, tail))
+const maybe = fc.option(fc.lorem(), { nil: undefined })
+export const someContext = fc.tuple(maybe, maybe).map(([head, tail]) => context(head, tail))
 
 /** Milliseconds of CPU that a synchronous run takes: other processes of a busy machine do not count. */
 export function cpuTime(run: () => void): number {

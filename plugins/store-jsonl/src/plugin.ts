@@ -19,7 +19,7 @@ export interface Config {
 export const Config: z<Partial<Config>, Config> = z.object({
   directory: z.string().description('The folder of the logs. Default: $XDG_STATE_HOME/headrace/sessions.'),
   fsync: z.union(['barrier', 'never'] as const).default('barrier').description('When a log is synced: at every barrier (L17), or never.'),
-}) as unknown as z<Partial<Config>, Config>
+})
 
 export async function apply(ctx: Context, { directory = defaultDirectory(), fsync }: Config): Promise<void> {
   ctx.sessions.store(new JsonlStore({ directory, fsync }))
