@@ -4,6 +4,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { decode, isLinkText } from '../src/decode.ts'
+import type { FileLayer, FileStatus } from '../src/files.ts'
+import { FileReader } from '../src/reader.ts'
 import { CountedFiles, all, folder, problems, tell, told, write } from './kit.ts'
 
 const utf16 = (text: string, order: 'le' | 'be'): Buffer => {
@@ -145,6 +147,35 @@ describe('what is no file', () => {
     await h.run('Again')
     expect(told(h)).toHaveLength(2)
     expect(told(h)[1]).toContain('new text')
+  })
+})
+
+describe('on a file system whose clock ticks', () => {
+  it('a file is read when the tick of its last change is past: what it holds then is what its time stands for', async () => {
+    const status: FileStatus = { kind: 'file', size: 3, stamp: 'of this tick', changed: Date.now() }
+    let content = 'old'
+    const files: FileLayer = {
+      lstat: () => status, stat: () => status, realpath: async (path) => path,
+      read: async () => ({ bytes: Buffer.from(content), before: status, after: status }),
+    }
+    const reader = new FileReader(files, ['/p'], 1_000)
+    const first = reader.look('/p/AGENTS.md')
+    setTimeout(() => { content = 'new' }, 2)
+    expect(await first).toMatchObject({ text: 'new' })
+    expect(await reader.look('/p/AGENTS.md')).toBe(await first)
+  })
+
+  it('a file that changes while it is read is read again', async () => {
+    const at = (stamp: string): FileStatus => ({ kind: 'file', size: 3, stamp, changed: 0 })
+    let reads = 0
+    const files: FileLayer = {
+      lstat: () => at('2'), stat: () => at('2'), realpath: async (path) => path,
+      read: async () => ({ bytes: Buffer.from(`text ${++reads}`), before: at(`${reads}`), after: at('2') }),
+    }
+    const reader = new FileReader(files, ['/p'], 1_000)
+    expect(await reader.look('/p/AGENTS.md')).toMatchObject({ text: 'text 1' })
+    expect(await reader.look('/p/AGENTS.md')).toMatchObject({ text: 'text 2' })
+    expect(await reader.look('/p/AGENTS.md')).toMatchObject({ text: 'text 2' })
   })
 })
 
