@@ -1,7 +1,13 @@
 import * as agentPlugin from '@headrace/agent'
 import type { Settings } from '@headrace/agent'
+import { BriefingService } from '@headrace/briefing'
 import type { CallConfig } from '@headrace/message'
+import * as agentsMd from '@headrace/plugin-agents-md'
 import * as aiSdk from '@headrace/plugin-ai-sdk'
+import { CompactionService, type Config as CompactionConfig } from '@headrace/plugin-compaction'
+import * as environment from '@headrace/plugin-environment'
+import * as retry from '@headrace/plugin-retry'
+import * as skills from '@headrace/plugin-skills'
 import * as storeJsonl from '@headrace/plugin-store-jsonl'
 import * as workspaceTools from '@headrace/plugin-workspace-tools'
 import type { Context } from 'cordis'
@@ -9,6 +15,11 @@ import z from 'schemastery'
 import { HeadraceConfigError, routeOf } from './route.ts'
 
 export const name = 'headrace'
+
+/** Who the agent is, unless the app says otherwise. Nothing about workspace, machine or day: that is for other channels. */
+export const INSTRUCTIONS = `You are a coding agent. You work in a person's project, with the tools you are given.
+
+Look before you change anything. Change as little as the task needs, in the style of what is there. When you have changed code, run what the project has to check it, and read the result. A tool result that says its outcome is unknown may have had its effect: look before you do it again. When you are done, say plainly what you did, and what you could not do.`
 
 /** The usual set: each part takes its own plugin's config, and `false` leaves it out. */
 export interface Config {
@@ -18,6 +29,8 @@ export interface Config {
   readonly baseURL?: string
   /** More of the config of agents that say nothing else, e.g. `temperature`. */
   readonly config?: Partial<CallConfig>
+  /** Who the agent is: a section of the system prompt. Default: {@link INSTRUCTIONS}. */
+  readonly instructions?: false | string
   /** Limits and timeouts of `@headrace/agent`. */
   readonly agent?: Partial<Omit<Settings, 'limits'>> & { readonly limits?: Partial<Settings['limits']> }
   /** `@headrace/plugin-store-jsonl`. */
@@ -26,6 +39,16 @@ export interface Config {
   readonly providers?: false | NonNullable<aiSdk.Config['providers']>
   /** `@headrace/plugin-workspace-tools`. */
   readonly tools?: false | Partial<workspaceTools.Config>
+  /** `@headrace/plugin-agents-md`. */
+  readonly agentsMd?: false | Partial<agentsMd.Config>
+  /** `@headrace/plugin-skills`. */
+  readonly skills?: false | Partial<skills.Config>
+  /** `@headrace/plugin-environment`. */
+  readonly environment?: false | Partial<environment.Config>
+  /** `@headrace/plugin-retry`. */
+  readonly retry?: false | Partial<retry.Config>
+  /** `@headrace/plugin-compaction`. */
+  readonly compaction?: false | Partial<CompactionConfig>
 }
 
 // The parts are checked by their own plugins: a union that fails here would print what it was given, keys included.
@@ -33,22 +56,35 @@ export const Config: z<Config> = z.object({
   model: z.string().description('The model of agents that name none: provider/model.'),
   baseURL: z.string().description('Where the model is, instead of its provider\'s URL.'),
   config: z.any().description('More of the config of agents that say nothing else.'),
+  instructions: z.any().description('Who the agent is, or false.'),
   agent: z.any().description('Limits and timeouts of @headrace/agent.'),
   store: z.any().description('Of @headrace/plugin-store-jsonl, or false.'),
   providers: z.any().description('Endpoints by name, or false.'),
   tools: z.any().description('Of @headrace/plugin-workspace-tools, or false.'),
+  agentsMd: z.any().description('Of @headrace/plugin-agents-md, or false.'),
+  skills: z.any().description('Of @headrace/plugin-skills, or false.'),
+  environment: z.any().description('Of @headrace/plugin-environment, or false.'),
+  retry: z.any().description('Of @headrace/plugin-retry, or false.'),
+  compaction: z.any().description('Of @headrace/plugin-compaction, or false.'),
 })
 
-/** Loads the agent's services, a store, models and tools, and sets the default model. Resolves when all of them are there. */
+/** Loads the agent's services and each part of the usual set, and sets the default model. Resolves when all of them are there. */
 export async function apply(ctx: Context, config: Config = {}): Promise<void> {
   const unknown = Object.keys(config).find((key) => !Object.hasOwn(Config.dict!, key))
   if (unknown !== undefined) throw new HeadraceConfigError(`headrace has no config ${JSON.stringify(unknown)}; it has ${Object.keys(Config.dict!).join(', ')}`)
-  const { store = {}, providers = {}, tools = {} } = config
+  const { providers = {}, instructions = INSTRUCTIONS } = config
   const route = routeOf(config.model, config.baseURL, providers === false ? {} : providers)
   await ctx.plugin(agentPlugin, config.agent ?? {})
-  if (store !== false) await ctx.plugin(storeJsonl, store)
+  await ctx.plugin(BriefingService, {})
   if (providers !== false) await ctx.plugin(aiSdk, { providers: route.providers })
-  if (tools !== false) await ctx.plugin(workspaceTools, tools)
+  if (config.store !== false) await ctx.plugin(storeJsonl, config.store ?? {})
+  if (config.tools !== false) await ctx.plugin(workspaceTools, config.tools ?? {})
+  if (config.agentsMd !== false) await ctx.plugin(agentsMd, config.agentsMd ?? {})
+  if (config.skills !== false) await ctx.plugin(skills, config.skills ?? {})
+  if (config.environment !== false) await ctx.plugin(environment, config.environment ?? {})
+  if (config.retry !== false) await ctx.plugin(retry, config.retry ?? {})
+  if (config.compaction !== false) await ctx.plugin(CompactionService, config.compaction ?? {})
+  if (instructions !== false) ctx.get('system')!.section({ key: 'instructions', order: -100, text: instructions })
   const defaults = { ...config.config, ...(route.model !== undefined && { model: route.model }) }
   if (Object.keys(defaults).length > 0) ctx.get('agents')!.default(defaults)
 }

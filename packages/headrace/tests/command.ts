@@ -50,8 +50,8 @@ export class Lab {
   }
 
   get env(): Record<string, string> {
-    const { PATH = '', HOME = '' } = process.env
-    return { PATH, HOME, XDG_STATE_HOME: join(this.root, 'state'), NODE_ENV: 'test' }
+    const { PATH = '' } = process.env
+    return { PATH, HOME: join(this.root, 'home'), XDG_STATE_HOME: join(this.root, 'state'), NODE_ENV: 'test' }
   }
 
   start(args: readonly string[], options?: StartOptions): Running {

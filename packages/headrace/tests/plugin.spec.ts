@@ -68,8 +68,9 @@ it('one import gives services, a store, models and tools', async () => {
 })
 
 it('each part can be left out', async () => {
-  await ctx.plugin(headrace, { store: false, providers: false, tools: false })
+  await ctx.plugin(headrace, { instructions: false, store: false, providers: false, tools: false, agentsMd: false, skills: false, environment: false, retry: false, compaction: false })
   await ctx.agents.create({ id: 's' })
+  for (const service of ['agentsMd', 'skills', 'compaction'] as const) expect(ctx.get(service)).toBeUndefined()
   expect(() => lab.files()).toThrow()
   expect(ctx.llm.providers()).toEqual([])
 })
@@ -79,11 +80,11 @@ it('each part can be configured', async () => {
   const directory = join(lab.root, 'logs')
   await ctx.plugin(headrace, {
     model: 'lab/one', config: { temperature: 0.5 }, agent: { limits: { steps: 1 } },
-    store: { directory, fsync: 'never' }, providers: { lab: { baseURL: server.url } }, tools: { tools: ['read', 'list'] },
+    store: { directory, fsync: 'never' }, providers: { lab: { baseURL: server.url } }, tools: { tools: ['read', 'list'] }, skills: false, instructions: 'Be brief.',
   })
   const agent = await ctx.agents.create({ cwd: lab.cwd })
   expect((await agent.prompt('Hi').result).text).toBe('list read')
-  expect(server.requests[0]!.body).toMatchObject({ model: 'one', temperature: 0.5 })
+  expect(server.requests[0]!.body).toMatchObject({ model: 'one', temperature: 0.5, messages: [{ role: 'system', content: 'Be brief.' }, {}, {}] })
   expect(readFileSync(join(directory, `${agent.id}.jsonl`), 'utf8')).toContain('"session/open"')
 })
 

@@ -5,6 +5,7 @@ import type { ExplainOptions } from './explain.ts'
 import { leave } from './leave.ts'
 import type { RunOptions } from './run.ts'
 import { Terminal } from './terminal.ts'
+import type { SkillsOptions } from './skills.ts'
 import type { VerifyOptions } from './verify.ts'
 
 // What a command needs is loaded when it runs: a whole agent takes its time.
@@ -13,6 +14,7 @@ const commands = {
   explain: async () => (await import('./explain.ts')).explain,
   verify: async () => (await import('./verify.ts')).verify,
   sessions: () => import('./sessions.ts'),
+  skills: async () => (await import('./skills.ts')).skills,
 }
 
 /** Runs a command line. Returns the exit code: 0 done, 1 failed, 2 usage, 130 cancelled. */
@@ -59,6 +61,11 @@ function program(terminal: Terminal, done: (code: number) => void): Command {
     .option('--digest', 'print the last chain too; kept elsewhere, it proves that nobody recomputed the log')
     .option('--json', 'as JSON')
     .action(async (what: string, options: VerifyOptions) => done(await (await commands.verify())(what, options, terminal)))
+  debug(root.command('skills'))
+    .description('list the skills that an agent in this folder could open, and what is wrong with the others')
+    .option('--cwd <folder>', 'the folder it would work in (default: this one)')
+    .option('--json', 'a JSON line for each')
+    .action(async (options: SkillsOptions) => done(await (await commands.skills())(options, terminal)))
   return root
 }
 
@@ -114,7 +121,7 @@ function version(): string {
 
 /** Commander's words, without what came behind an unknown option's name. */
 function usageProblem({ code, message }: CommanderError): string {
-  if (code === 'commander.help') return 'say what to do: run, sessions, explain or verify; see headrace --help'
+  if (code === 'commander.help') return 'say what to do: run, sessions, explain, verify or skills; see headrace --help'
   if (code === 'commander.unknownOption') {
     const flag = /'(--[^'=\s]+|-[^'])/.exec(message)?.[1] ?? ''
     const isKey = /key|token|secret|auth/i.test(flag)
