@@ -116,7 +116,7 @@ describe('L5 The prefix is frozen', () => {
   })
 })
 
-describe('L5 The prefix waits for plugins that are loading', () => {
+describe('L5 The prefix is frozen: it waits for plugins that are loading', () => {
   it('ahead of agent/prompt-submit: all of a plugin whose apply takes 30 ms is in the first request', async () => {
     const { ctx, run, requests } = await app()
     void ctx.plugin(plugin('slow', async (inner) => {

@@ -19,7 +19,7 @@ const everything = plugin('everything', (ctx) => {
   tool(ctx, 'look')
 })
 
-describe('L11 What enters is copied', () => {
+describe('L11 What enters is copied, what leaves is frozen: in', () => {
   it.each<[string, unknown, string]>([
     ['undefined', { a: [1, undefined] }, '.a[1]'],
     ['NaN', { n: NaN }, '.n'],
@@ -93,7 +93,7 @@ describe('L11 What enters is copied', () => {
   })
 })
 
-describe('L11 What leaves is frozen', () => {
+describe('L11 What enters is copied, what leaves is frozen: out', () => {
   it('a request, to its last part; the AbortSignal is exempt', async () => {
     const { run, requests } = await app({ plugins: [everything] })
     await run('Hi.')

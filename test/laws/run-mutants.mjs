@@ -12,10 +12,11 @@ const mutants = JSON.parse(readFileSync(join(here, 'mutants.json'), 'utf8'))
 const scratch = mkdtempSync(join(tmpdir(), 'headrace-mutants-'))
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }))
 
-const specs = new Map(readdirSync(here).flatMap((name) => {
+const specs = new Map()
+for (const name of readdirSync(here).sort()) {
   const number = /^L(\d\d)-.*\.spec\.ts$/.exec(name)
-  return number ? [[`L${Number(number[1])}`, `test/laws/${name}`]] : []
-}))
+  if (number) specs.set(`L${Number(number[1])}`, [...(specs.get(`L${Number(number[1])}`) ?? []), `test/laws/${name}`])
+}
 
 /** Runs specs; gives the names of the tests that failed, or why there were none. */
 async function run(name, files, mutant) {
@@ -53,7 +54,7 @@ const chosen = [...mutants.keys()].filter((index) => {
 })
 for (const law of specs.keys()) if (wanted.length === 0 && !mutants.some((mutant) => mutant.law === law)) complain(`${law} has no mutant`)
 
-const healthy = await run('healthy', [...new Set(chosen.map((index) => specs.get(mutants[index].law)))])
+const healthy = await run('healthy', [...new Set(chosen.flatMap((index) => specs.get(mutants[index].law)))])
 if (healthy.broken || healthy.failed.length > 0) {
   say(`the laws' tests are red without a mutant, so a red one would say nothing: ${healthy.broken ?? healthy.failed.join('; ')}`)
   process.exit(1)
@@ -64,7 +65,7 @@ await Promise.all(Array.from({ length: PARALLEL }, async () => {
   for (let index = queue.shift(); index !== undefined; index = queue.shift()) {
     const { law, file, find, replace } = mutants[index]
     const what = `${law.padEnd(4)} ${file}: ${find.trim()} → ${replace.trim() || '(gone)'}`
-    const { failed, broken } = await run(`mutant-${index}`, [specs.get(law)], index)
+    const { failed, broken } = await run(`mutant-${index}`, specs.get(law), index)
     if (broken) complain(`BROKEN   ${what}\n         ${broken}`)
     else if (failed.length === 0) complain(`SURVIVED ${what}`)
     else say(`killed   ${what}\n         by: ${failed[0]}`)
