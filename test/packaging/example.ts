@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import ts from 'typescript'
 import { root } from '../rules/workspace.ts'
 
-/** The first block of TypeScript below a heading of a Markdown text. @throws Error where there is none */
+/** The first block of code below a heading of a Markdown text. @throws Error where there is none */
 export function blockBelow(markdown: string, heading: string): string {
   const [, below] = markdown.split(`\n## ${heading}\n`)
-  const [, block] = /\n```ts\n(.*?)\n```/s.exec(below?.split('\n## ')[0] ?? '') ?? []
-  if (block === undefined) throw new Error(`there is no block of TypeScript under "## ${heading}"`)
+  const [, block] = /\n```[jt]s\n(.*?)\n```/s.exec(below?.split('\n## ')[0] ?? '') ?? []
+  if (block === undefined) throw new Error(`there is no block of code under "## ${heading}"`)
   return block
 }
 
@@ -19,15 +19,3 @@ export function withoutTypes(source: string): string {
   const compilerOptions = { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true }
   return ts.transpileModule(source, { compilerOptions }).outputText
 }
-
-/**
- * To be imported before the example: sends what it would send to a provider to the scripted server instead, path for path, so that the
- * example runs as it is printed.
- */
-export const redirect = `
-const { fetch } = globalThis
-globalThis.fetch = (input, init) => {
-  const { pathname, search } = new URL(input instanceof Request ? input.url : input)
-  return fetch(new URL(pathname + search, process.env.SCRIPTED_MODEL), init)
-}
-`

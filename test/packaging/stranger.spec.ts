@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { createModelServer } from '@headrace/model-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { published, root } from '../rules/workspace.ts'
-import { readmeExample, redirect, withoutTypes } from './example.ts'
+import { readmeExample, withoutTypes } from './example.ts'
 import { Folder, type Size } from './folder.ts'
 import { run } from './process.ts'
 
@@ -69,10 +69,9 @@ describe('in an empty folder, with the tarballs only', () => {
     expect(source.split('\n').filter((line) => line.trim() !== '').length).toBeLessThanOrEqual(10)
     const server = await createModelServer(() => 'Scripted: the sum is off by one.')
     try {
-      await folder.write('redirect.mjs', redirect)
       await folder.write('example.mjs', withoutTypes(source))
-      const env = { SCRIPTED_MODEL: server.url, HEADRACE_API_KEY: 'none', XDG_STATE_HOME: `${folder.path}/state` }
-      const outcome = await run('node', ['--import', './redirect.mjs', 'example.mjs'], { cwd: folder.path, env, timeout: 60_000 })
+      const env = { HEADRACE_MODEL: 'scripted', HEADRACE_BASE_URL: server.url, XDG_STATE_HOME: `${folder.path}/state` }
+      const outcome = await run('node', ['example.mjs'], { cwd: folder.path, env, timeout: 60_000 })
       expect(outcome).toEqual({ code: 0, stdout: expect.stringContaining('the sum is off by one') as string, stderr: '' })
       expect(server.requests.map(({ outcome }) => outcome)).toEqual(['answered'])
       expect(await readdir(`${folder.path}/state/headrace/sessions`)).not.toEqual([])
