@@ -102,10 +102,12 @@ describe('L15 Nobody is dropped: what next() returned, or would have, stands', (
     const logged = eventsOf(await made.events(), 'agent/override').map(({ data }) => data)
     expect(logged).toEqual(expect.arrayContaining([
       { ...CULPRIT('agent/session-prefix'), reason: 'no prefix but mine', dropped: ['good/p'] },
-      { ...CULPRIT('agent/request-messages'), reason: 'no framing', dropped: ['good/b'] },
+      { ...CULPRIT('agent/request-messages'), reason: 'no framing', dropped: ['good/b', 'good/a'] },
       { ...CULPRIT('agent/request'), reason: 'my config', dropped: ['good/request', 'good/request'] },
       { ...CULPRIT('tools/post-execute'), reason: 'no contexts', dropped: ['good/post-execute'] },
     ]))
+    // One note a listener and request: the prefix once, the others in both.
+    expect(logged.map(({ seam }) => seam).filter((seam) => seam === 'agent/request-messages')).toHaveLength(2)
     expect(made.reports).toEqual([])
     await expectRebuilds(made)
   })

@@ -1,7 +1,7 @@
 import { type Contribution, type ContributionInput, type Owner, digestOf, isBlank, toContribution } from '@headrace/message'
 import { describe } from './decision.ts'
 import { type Hook, contributorOf, pluginOfHook } from './hooks.ts'
-import type { Reporter } from './report.ts'
+import type { OverrideNote, Reporter } from './report.ts'
 import { type Place, byPlace, compare, ownerOf } from './scope.ts'
 import { Override, type SeamRule, unwrap } from './seam.ts'
 import { isObject } from './guards.ts'
@@ -42,12 +42,14 @@ interface Merge {
   readonly called?: boolean
   /** A decision may leave out what others returned. */
   readonly decides?: true
+  /** Takes the note of an override. Default: logs it. */
+  readonly override?: (note: OverrideNote) => void
   /** Each message may have a key of its own. */
   readonly keyed?: true
 }
 
 /** Takes what a listener returned apart: its own messages are signed, those of the others must all be there, once (L15). */
-export function mergeList(returned: unknown, from: Hook, below: readonly Piece[], { seam, key, reporter, called, decides, keyed }: Merge): readonly Piece[] {
+export function mergeList(returned: unknown, from: Hook, below: readonly Piece[], { seam, key, reporter, called, decides, override, keyed }: Merge): readonly Piece[] {
   const plugin = pluginOfHook(from)
   const overriding = returned instanceof Override
   const list: unknown = overriding ? returned.value : returned
@@ -77,7 +79,7 @@ export function mergeList(returned: unknown, from: Hook, below: readonly Piece[]
     if (same) left.delete(same)
     if (!isBlank(message)) pieces.push(same ?? { ...at, message, owner: ownerOf(plugin, own?.key ?? contributor?.key, key), source: from })
   }
-  if (overriding) reporter.override({ plugin, seam, reason: returned.reason, dropped: [...left.keys()].map((piece) => piece.owner) })
+  if (overriding) (override ?? reporter.override)({ plugin, seam, reason: returned.reason, dropped: [...left.keys()].map((piece) => piece.owner) })
   else if (!decides) {
     if (!called) reporter.lost(plugin, seam, 'it did not call next()')
     else if (repeated > 0) reporter.lost(plugin, seam, `it repeated ${repeated} of the others' messages`)
@@ -134,9 +136,13 @@ export function messagesRule(reporter: Reporter): SeamRule<Pieces> {
       if (!isObject(value)) throw new TypeError(`returned ${describe(value)}, not { before, after }`)
       const unknown = Object.keys(value).find((name) => name !== 'before' && name !== 'after')
       if (unknown !== undefined) throw new TypeError(`returned an object with ${JSON.stringify(unknown)}; only before and after can be told here`)
-      const list = (name: 'before' | 'after', called: boolean): readonly Piece[] => mergeList(rewrap(value[name] ?? []), from, others[name], { seam, key: name, reporter, called })
-      // That it did not call next() is said once.
-      return { before: list('before', called), after: list('after', true) }
+      const notes: OverrideNote[] = []
+      const merge: Merge = { seam, key: '', reporter, override: (note) => void notes.push(note) }
+      const list = (name: 'before' | 'after', called: boolean): readonly Piece[] => mergeList(rewrap(value[name] ?? []), from, others[name], { ...merge, key: name, called })
+      // That it did not call next(), or that it overrides, is said once for both lists.
+      const pieces = { before: list('before', called), after: list('after', true) }
+      if (notes[0]) reporter.override({ ...notes[0], dropped: notes.flatMap((note) => note.dropped) })
+      return pieces
     },
   }
 }
