@@ -117,6 +117,24 @@ describe('L14 Everyone signs', () => {
     await expectRebuilds(made)
   })
 
+  it('a prompt that a plugin rewrites, and an outcome that it replaces, are its words; passed on, they stay whose they were', async () => {
+    const made = await app({ script: [calls('look'), 'Done.'], plugins: [plugin('editor', (ctx) => {
+      tool(ctx, 'look')
+      ctx.on('agent/prompt-submit', async (_agent, turn, _submission, next) => (turn.number === 1 ? { ...await next(), input: 'rewritten' } : next()))
+      ctx.on('tools/post-execute', async (_agent, turn, _call, _outcome, next) => (turn.number === 1 ? { ...await next(), outcome: 'replaced' } : next()))
+    }), plugin('passing', (ctx) => {
+      ctx.on('agent/prompt-submit', async (_agent, _turn, _submission, next) => ({ ...await next() }), true)
+      ctx.on('tools/post-execute', async (_agent, _turn, _call, _outcome, next) => ({ ...await next() }), true)
+    })] })
+    await made.run('Hi.')
+    await made.run('Ho.')
+    const owners = signed(made.requests[1]!)
+    expect(owners[0]).toEqual(['rewritten', 'editor/prompt-submit'])
+    expect(owners.at(-1)![1]).toBe('editor/post-execute')
+    expect(signed(made.requests.at(-1)!).at(-1)).toEqual(['Ho.', 'user'])
+    await expectRebuilds(made)
+  })
+
   it('owners stand beside what the model sees, in events and requests, never in it', async () => {
     const made = await app({ script: [calls('look'), 'Done.'], plugins: [plugin('unmistakable', (ctx) => {
       tool(ctx, 'look')

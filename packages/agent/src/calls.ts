@@ -180,13 +180,13 @@ export class CallBatch {
     })
   }
 
-  private finish(call: Pick<ToolCall, 'id' | 'name' | 'index'>, { outcome, contexts }: Finished, kind: CallOutcome): void {
+  private finish(call: Pick<ToolCall, 'id' | 'name' | 'index'>, { outcome, owner, contexts }: Finished, kind: CallOutcome): void {
     const { content, error } = outcome
     const message: ToolMessage = copyJson({ role: 'tool', content: [{ type: 'tool-result', id: call.id, name: call.name, content, ...(error && { error }) }] } as const)
     const additionalContext: readonly Signed<Finished['contexts'][number]['message']>[] = wireOrder(contexts).map(({ message: context, owner }) => ({ message: context, owner }))
     this.core.session.append({
       type: 'tool/result',
-      data: { assistant: this.assistant, index: call.index, message, outcome: kind, ...(additionalContext.length > 0 && { additionalContext }) },
+      data: { assistant: this.assistant, index: call.index, message, outcome: kind, ...(owner !== undefined && { owner }), ...(additionalContext.length > 0 && { additionalContext }) },
     })
   }
 }

@@ -94,7 +94,7 @@ export class Loop {
     const submitted = await seams.promptSubmit(turn, Object.freeze({ input: queued.input, steer: queued.steer }))
     if ('block' in submitted) return submitted.block
     const contexts = wireOrder(submitted.contexts).map(({ message, owner }): EventDraft => ({ type: 'context/message', data: { message, owner } }))
-    session.append([{ type: 'user/message', data: { message: submitted.input ?? queued.input, owner: queued.owner, prompt: queued.seq } }, ...contexts])
+    session.append([{ type: 'user/message', data: { ...(submitted.rewritten ?? { message: queued.input, owner: queued.owner }), prompt: queued.seq } }, ...contexts])
     return undefined
   }
 

@@ -1,6 +1,6 @@
 import type { Context } from 'cordis'
-import { type Chunk, type Failure, type Request, type UserMessage, toContent } from '@headrace/message'
-import type { OwnedConfig } from '@headrace/session'
+import { type Chunk, type Failure, type Owner, type Request, type UserMessage, toContent } from '@headrace/message'
+import type { OwnedConfig, Signed } from '@headrace/session'
 import type { Agent } from './agent.ts'
 import { configRule } from './config-rule.ts'
 import { type Piece, type Pieces, mergeList, messagesRule, prefixRule } from './contribution.ts'
@@ -10,6 +10,7 @@ import { hasString, isObject } from './guards.ts'
 import { type Departures, type Hook, Hooks, pluginOfHook } from './hooks.ts'
 import { toOutcome } from './outcome.ts'
 import { type Reporter, emitGuarded, problemOf } from './report.ts'
+import { ownerOf } from './scope.ts'
 import { type SeamRule, type SeamRun, cancelled, dispatchSeam, unwrap } from './seam.ts'
 import { dispatchStream } from './stream-seam.ts'
 import type { Answer, CallDecision, ToolCall, ToolOutcome } from './tool.ts'
@@ -19,11 +20,13 @@ const NOTHING: readonly never[] = Object.freeze([])
 const NO_MESSAGES = Object.freeze({ before: NOTHING, after: NOTHING })
 
 /** What `agent/prompt-submit` came to. */
-export type Submitted = { readonly block: string } | { readonly input?: UserMessage; readonly contexts: readonly Piece[] }
+export type Submitted = { readonly block: string } | { readonly rewritten?: Signed<UserMessage>; readonly contexts: readonly Piece[] }
 
 /** What `tools/post-execute` came to. */
 export interface Finished {
   readonly outcome: ToolOutcome
+  /** Who put another outcome in the place of the tool's. */
+  readonly owner?: Owner
   readonly contexts: readonly Piece[]
 }
 
@@ -63,14 +66,18 @@ export class Seams {
   private promptRule(): SeamRule<Submitted> {
     const merge = { seam: 'agent/prompt-submit', key: 'prompt-submit', reporter: this.reporter, decides: true, keyed: true } as const
     return {
-      show: (value) => ('block' in value ? value : Object.freeze({ ...(value.input && { input: value.input.content }), additionalContext: Object.freeze(value.contexts.map((piece) => piece.message)) })),
+      show: (value) => ('block' in value ? value : Object.freeze({ ...(value.rewritten && { input: value.rewritten.message.content }), additionalContext: Object.freeze(value.contexts.map((piece) => piece.message)) })),
       accept: async (returned, from, below, called) => {
         if (!isObject(returned)) throw new TypeError(`returned ${describe(returned)}, not { input?, additionalContext? } or { block }`)
         if (hasString(returned, 'block')) return { block: returned.block }
         const others = called ? await below() : undefined
         const contexts = mergeList(returned.additionalContext ?? NOTHING, from, others && 'contexts' in others ? others.contexts : NOTHING, merge)
+        const theirs = others && 'rewritten' in others ? others.rewritten : undefined
         if (returned.input === undefined) return { contexts }
-        return { contexts, input: { role: 'user', content: toContent(returned.input, `${pluginOfHook(from)}: input`) } }
+        if (theirs && returned.input === theirs.message.content) return { contexts, rewritten: theirs }
+        // The words are the plugin's now, and so is the signature (L14).
+        const plugin = pluginOfHook(from)
+        return { contexts, rewritten: { message: { role: 'user', content: toContent(returned.input, `${plugin}: input`) }, owner: ownerOf(plugin, undefined, 'prompt-submit') } }
       },
     }
   }
@@ -137,7 +144,8 @@ export class Seams {
         const { value, rewrap } = unwrap(returned)
         if (!isObject(value)) throw new TypeError(`returned ${describe(value)}, not { outcome?, additionalContext? }`)
         const contexts = mergeList(rewrap(value.additionalContext ?? NOTHING), from, others.contexts, { ...merge, called })
-        return { contexts, outcome: value.outcome === undefined ? others.outcome : toOutcome(value.outcome, 'outcome', this.toolOutput) }
+        if (value.outcome === undefined || value.outcome === others.outcome) return { ...others, contexts }
+        return { contexts, outcome: toOutcome(value.outcome, 'outcome', this.toolOutput), owner: ownerOf(pluginOfHook(from), undefined, 'post-execute') }
       },
     }
   }

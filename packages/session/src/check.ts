@@ -84,6 +84,7 @@ export class Check {
         this.call(data)
         this.string(data, 'outcome')
         this.message(data, 'message', 'tool')
+        if (data.owner !== undefined) this.string(data, 'owner')
         if (data.additionalContext === undefined) return
         return this.list(data, 'additionalContext').forEach((item, index) => this.signed(this.asObject(item, `additionalContext[${index}]`), 'system', 'user'))
       case 'surface/replace':

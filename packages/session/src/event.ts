@@ -60,7 +60,7 @@ export interface EventMap {
   }
   'assistant/message': { readonly message: AssistantMessage; readonly dispatch: number; readonly interrupted?: true }
   'tool/start': CallRef
-  'tool/result': CallRef & { readonly message: ToolMessage; readonly outcome: CallOutcome; readonly additionalContext?: readonly Signed<Contribution>[] }
+  'tool/result': CallRef & { readonly message: ToolMessage; readonly outcome: CallOutcome; readonly owner?: Owner; readonly additionalContext?: readonly Signed<Contribution>[] }
   'surface/replace': { readonly first: EntryId; readonly last: EntryId; readonly messages: readonly Signed[]; readonly owner: Owner; readonly reason: string }
 }
 

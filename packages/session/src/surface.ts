@@ -153,7 +153,7 @@ export class Surface {
     if (call.result) throw new LogError(`a second result for call ${data.index} (${call.name})`, seq)
     const [block] = data.message.content
     if (block.id !== call.id || block.name !== call.name) throw new LogError(`the result answers ${block.name} ${block.id}, the call is ${call.name} ${call.id}`, seq)
-    call.result = entryOf(seq, { message: data.message, owner: 'tool' })
+    call.result = entryOf(seq, { message: data.message, owner: data.owner ?? 'tool' })
     if (data.additionalContext) call.contexts = data.additionalContext.map((signed, index) => entryOf(seq, signed, index + 1))
   }
 
