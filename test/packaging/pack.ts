@@ -17,7 +17,13 @@ export default async function pack(project: TestProject): Promise<() => Promise<
   const { packageManager } = rootManifest as { packageManager?: string }
   const folder = await mkdtemp(join(tmpdir(), 'headrace-tarballs-'))
   const filters = ['--filter', './packages/*', '--filter', './plugins/*']
-  await succeed('npx', ['--yes', packageManager!, '--recursive', ...filters, 'pack', '--pack-destination', folder], { cwd: root })
+  const remove = () => rm(folder, { recursive: true })
+  try {
+    await succeed('npx', ['--yes', packageManager!, '--recursive', ...filters, 'pack', '--pack-destination', folder], { cwd: root })
+  } catch (error) {
+    await remove()
+    throw error
+  }
   project.provide('tarballs', folder)
-  return () => rm(folder, { recursive: true })
+  return remove
 }
