@@ -54,6 +54,18 @@ describe('the catalogue', () => {
     expect(text).toContain('(1 of 2 descriptions are cut to fit; they end with "…".)')
   })
 
+  it('is whole where it fits to the character, and shortened by one character less', () => {
+    const skills = many(10, 200)
+    const whole = catalogueOf(skills, 10_000)!
+    expect(catalogueOf(skills, whole.length)).toBe(whole)
+    const shorter = catalogueOf(skills, whole.length - 1)!
+    expect(shorter.length).toBeLessThan(whole.length)
+    expect(shorter).toContain('are cut to fit')
+    const names = catalogueOf(many(300, 100), 5_500)!
+    expect(catalogueOf(many(300, 100), names.length)).toBe(names)
+    expect(catalogueOf(many(300, 100), names.length - 1)).toMatch(/There are \d+ more skills than fit here/)
+  })
+
   it('leaves out descriptions where less than 20 characters of each would stay, then names, and says so', () => {
     const names = catalogueOf(many(300, 100), 5_500)!
     expect(lines(names)).toHaveLength(300)

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readSkillFile } from '../src/skill-file.ts'
+import { disk } from '../src/disk.ts'
 import { World, call, skillText, survey } from './kit.ts'
 
 let world: World
@@ -86,6 +86,7 @@ describe('a SKILL.md that is wrong', () => {
     ['a frontmatter that is not closed', 'pdf', '---\nname: pdf\ndescription: Reads.\n', undefined, ['FRONTMATTER_MISSING']],
     ['an empty file', 'pdf', '', undefined, ['FRONTMATTER_MISSING']],
     ['UTF-16', 'pdf', Buffer.from(`\uFEFF${skillText('pdf')}`, 'utf16le'), undefined, ['FILE_NOT_TEXT']],
+    ['a NUL character', 'pdf', skillText('pdf', 'a\0b'), undefined, ['FILE_NOT_TEXT']],
     ['invalid UTF-8', 'pdf', Buffer.from([0x2d, 0x2d, 0x2d, 0x0a, 0xff, 0xfe, 0x0a]), undefined, ['FILE_NOT_TEXT']],
     ['more than 1 MB', 'pdf', skillText('pdf', 'x', 'x'.repeat(1_000_001)), undefined, ['FILE_LARGE']],
     ['an unreadable field', 'pdf', '---\nname: pdf\ndescription: Reads.\nmetadata: [a]\nallowed-tools: {a: b}\nlicense: [MIT]\n---\n', 'pdf', ['FIELD_INVALID', 'FIELD_INVALID', 'FIELD_INVALID']],
@@ -109,22 +110,20 @@ describe('a SKILL.md that is wrong', () => {
     expect(skill!.description).toBe(`${'x'.repeat(1_023)}…`)
   })
 
+  const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${[...'bcdefghij'].map((key, index) => `  ${key}: &${key} [${Array(9).fill(`*${'abcdefghij'[index]}`).join(',')}]`).join('\n')}`
   it.each([
-    ['aliases that grow', `a: &a [x,x,x,x,x,x,x,x,x]\n${[...'bcdefghij'].map((key, index) => `${key}: &${key} [${Array(9).fill(`*${'abcdefghij'[index]}`).join(',')}]`).join('\n')}`],
-    ['few aliases that grow', `a: &a [x,x,x]\n${[...'bcdefgh'].map((key, index) => `${key}: &${key} [*${'abcdefg'[index]},*${'abcdefg'[index]}]`).join('\n')}`],
-    ['deep nesting', `a: ${'['.repeat(10_000)}`],
-    ['very many keys', Array.from({ length: 5_000 }, (__, index) => `k${index}: v`).join('\n')],
-    ['900 kB', `a: ${'word '.repeat(180_000)}`],
-  ])('cannot take time or memory: %s', async (_, yaml) => {
-    world.skill('bomb', `---\n${yaml}\n---\n`)
+    ['aliases that grow', `metadata:\n  ${bomb}`, 'bomb', ['YAML_REPAIRED', 'FIELD_INVALID']],
+    ['deep nesting', `metadata: ${'['.repeat(10_000)}`, undefined, ['FRONTMATTER_LARGE']],
+    ['very many keys', Array.from({ length: 600 }, (__, index) => `k${index}: v`).join('\n'), undefined, ['FRONTMATTER_LARGE']],
+    ['a long value', `license: ${'x'.repeat(17_000)}`, undefined, ['FRONTMATTER_LARGE']],
+    ['900 kB', `license: ${'word '.repeat(180_000)}`, undefined, ['FRONTMATTER_LARGE']],
+  ])('cannot take time or memory: %s', async (_, yaml, name, codes) => {
+    world.skill('bomb', `---\nname: bomb\ndescription: Reads.\n${yaml}\n---\n`)
     world.skill('pdf')
-    readSkillFile(skillText('warm'), ['warm'], true)
-    const start = performance.now()
-    readSkillFile(`---\n${yaml}\n---\n`, ['bomb'], true)
-    expect(performance.now() - start).toBeLessThan(250)
     const found = await survey(world)
-    expect(found.names).toEqual(['pdf'])
-    expect(found.diagnostics.some(({ severity }) => severity === 'error')).toBe(true)
+    expect(found.names).toEqual([...(name === undefined ? [] : [name]), 'pdf'])
+    expect(found.codes).toEqual(codes)
+    expect(found.list.find((skill) => skill.name === 'bomb')?.metadata).toBeUndefined()
   })
 
   it('is no file: a folder or a FIFO of that name is passed over with a diagnostic', async () => {
@@ -135,5 +134,7 @@ describe('a SKILL.md that is wrong', () => {
     const found = await survey(world)
     expect(found.names).toEqual(['pdf'])
     expect(found.codes).toEqual(['FILE_KIND', 'FILE_KIND'])
+    // One that takes a file's place after it was looked at is refused too, and not waited for.
+    await expect(disk.read(join(world.project, '.agents/skills/fifo/SKILL.md'), 10)).rejects.toThrow('it is not a regular file')
   })
 })

@@ -69,7 +69,7 @@ describe('roots', () => {
     symlinkSync(join(world.home, '.agents/skills/pdf'), join(world.project, '.claude/skills/pdf'))
     symlinkSync(join(world.home, '.agents/skills/pdf'), join(world.project, '.claude/skills/another'))
     const found = await survey(world)
-    expect(found.names).toEqual(['pdf'])
+    expect(found.list).toMatchObject([{ name: 'pdf', source: 'project', folder: join(world.project, '.claude/skills/another') }])
     expect(found.diagnostics).toEqual([])
   })
 

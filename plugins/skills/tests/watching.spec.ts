@@ -1,10 +1,11 @@
-import { rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Config } from '../src/config.ts'
 import { type Disk, disk } from '../src/disk.ts'
 import { SkillIndex } from '../src/skill-index.ts'
+import { Slices } from '../src/slices.ts'
 import { World, setup, skillText, told } from './kit.ts'
 
 let world: World
@@ -29,6 +30,24 @@ function counting() {
     return taken
   }
   return { failing, take, disk: { stat: watched('stat'), list: watched('list'), real: watched('real'), read: watched('read') } satisfies Disk }
+}
+
+/** Holds up who comes to it until it is opened. */
+class Gate {
+  private readonly opened: Promise<void>
+  readonly reached: Promise<void>
+  open: () => void = () => undefined
+  private arrive: () => void = () => undefined
+
+  constructor() {
+    this.opened = new Promise((resolve) => (this.open = resolve))
+    this.reached = new Promise((resolve) => (this.arrive = resolve))
+  }
+
+  wait(): Promise<void> {
+    this.arrive()
+    return this.opened
+  }
 }
 
 /** Above the time for which a folder that just changed is listed again. */
@@ -99,13 +118,45 @@ describe('a look', () => {
 
   it('that is asked for while another runs sees what changed before it was asked for', async () => {
     world.skill('pdf')
-    const index = new SkillIndex(world.project, Config({}), disk)
+    const gate = new Gate()
+    const list: Disk['list'] = async (path) => {
+      const items = await disk.list(path)
+      await gate.wait()
+      return items
+    }
+    const index = new SkillIndex(world.project, Config({}), { ...disk, list })
     const first = index.look()
+    await gate.reached
     world.skill('zip')
     const [second, third] = [index.look(), index.look()]
-    await first
+    gate.open()
+    expect((await first).skills.map(({ name }) => name)).toEqual(['pdf'])
     expect((await second).skills.map(({ name }) => name)).toEqual(['pdf', 'zip'])
     expect(await third).toBe(await second)
+  })
+
+  it('lists a folder again that changed a moment ago: its time may not show what came in the same tick', async () => {
+    world.skill('pdf')
+    const frozen = await disk.stat(join(world.project, '.agents/skills'))
+    let changed = Date.now()
+    const index = new SkillIndex(world.project, Config({}), { ...disk, stat: async (path) => (path.endsWith('skills') ? { ...frozen, id: path, changed } : disk.stat(path)) })
+    expect((await index.look()).skills).toHaveLength(1)
+    world.skill('zip')
+    changed = Date.now()
+    expect((await index.look()).skills).toHaveLength(2)
+  })
+
+  it('goes once to a root that is reached by two paths', async () => {
+    for (const name of ['pdf', 'zip']) world.skill(name)
+    mkdirSync(join(world.project, '.claude'))
+    symlinkSync('../.agents/skills', join(world.project, '.claude/skills'))
+    await settle()
+    const { take, disk } = counting()
+    const index = new SkillIndex(world.project, Config({ user: false }), disk)
+    await index.look()
+    take()
+    await index.look()
+    expect(take()).toEqual({ stat: 4, list: 0, real: 0, read: 0 })
   })
 
   it('finds a root, a SKILL.md and a folder that come later', async () => {
@@ -149,4 +200,29 @@ describe('2,000 skills', () => {
     for (const turn of turns) expect(turn).toBeLessThan(200)
     await h.dispose()
   }, 60_000)
+})
+
+describe('slices', () => {
+  it('run pieces in order, one that throws harms none, and others have a turn between them', async () => {
+    const slices = new Slices()
+    const done: number[] = []
+    let turns = 0
+    const count = async (): Promise<void> => {
+      while (done.length < 30) {
+        await setImmediate()
+        turns++
+      }
+    }
+    const piece = (index: number) => () => {
+      for (const end = performance.now() + 2; performance.now() < end;);
+      done.push(index)
+      if (index === 3) throw new Error('mine')
+    }
+    const counting = count()
+    const results = await Promise.allSettled(Array.from({ length: 30 }, (_, index) => slices.run(piece(index))))
+    await counting
+    expect(done).toEqual(Array.from({ length: 30 }, (_, index) => index))
+    expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(1)
+    expect(turns).toBeGreaterThan(5)
+  })
 })
