@@ -13,9 +13,10 @@ import { join } from 'node:path'
 /** The rows of "Prefix and cache": small inputs that broke other systems. */
 
 const plugin = (name: string, apply: (ctx: Context) => void): Plugin => ({ name, inject: ['agents', 'tools', 'system', 'briefing'], apply: async (ctx: Context) => apply(ctx) })
-const app = (options: HarnessOptions & { plugins?: readonly unknown[] } = {}): Promise<Harness> => harness({ ...options, plugins: [BriefingService as never, ...(options.plugins ?? [])] })
+const app = (options: HarnessOptions & { plugins?: readonly unknown[] } = {}): Promise<Harness> =>
+  harness({ ...options, plugins: [BriefingService as never, ...(options.plugins ?? [])] })
 const bytes = ({ signal: _signal, ...request }: Request): string => JSON.stringify(request)
-const of = <T extends SessionEvent['type']>(events: readonly SessionEvent[], type: T): SessionEvent<T>[] => events.filter((event): event is SessionEvent<T> => event.type === type)
+const of = <T extends SessionEvent['type']>(events: readonly SessionEvent[], type: T): SessionEvent<T>[] => events.filter((event) => event.type === type) as SessionEvent<T>[]
 const headers = (events: readonly SessionEvent[]): readonly SessionEvent[] => events.filter((event) => event.type.startsWith('request/header'))
 
 async function whole(h: Harness): Promise<void> {
@@ -170,7 +171,8 @@ it('a turn started by a prompt, a steer, an inject and a prompt, a resumed queue
   await h.agent.idle()
   await h.run('retried')
   await h.run('substituted')
-  const framing = h.requests.map(({ system, tools, messages, segments }) => JSON.stringify([system, tools, messages.slice(0, 2), messages.slice(-1), segments.prefix, segments.before, segments.after]))
+  const framing = h.requests.map(({ system, tools, messages, segments: { prefix, before, after } }) =>
+    JSON.stringify([system, tools, messages.slice(0, 2), messages.slice(-1), prefix, before, after]))
   expect(new Set(framing).size).toBe(1)
   expect(h.requests.map(({ config }) => config.model)).toEqual(['model', 'model', 'model', 'model', 'model', 'model', 'model', 'model', 'two'])
   expect(ran.filter((seam) => seam === 'request')).toHaveLength(h.requests.length)
@@ -340,7 +342,8 @@ it('a plugin whose apply takes 30 ms, and a prompt at once: all it brings is in 
 })
 
 describe('an inject()', () => {
-  const roles = (request: Request): readonly string[] => request.messages.slice(0, request.messages.length - request.segments.after).map((message) => message.role)
+  const roles = (request: Request): readonly string[] =>
+    request.messages.slice(0, request.messages.length - request.segments.after).map((message) => message.role)
 
   it('while a tool runs lands behind the batch; while the model streams, behind the step: never between a call and its result', async () => {
     const h = await app({ script: (_request, index) => (index === 0 ? { text: 'Let me look.', calls: [{ name: 'slow' }, { name: 'slow' }] } : 'ok') })

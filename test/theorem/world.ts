@@ -204,7 +204,7 @@ function noisy(name: string, random: () => number): { name: string; inject: stri
         maybe(agent, 'prefix')
         return [message('prefix'), ...await next()]
       })
-      ctx.on('agent/request', async (agent, _turn, step, config, next) => {
+      ctx.on('agent/request', async (agent, _turn, step, _config, next) => {
         maybe(agent, 'request')
         return { ...await next(), topP: step.number > 2 ? 0.5 : 1 }
       })

@@ -90,7 +90,9 @@ export class AgentsService extends Service {
     const settings = this.settingsFor(options)
     const store = this.own.sessions.current
     const explicit = explicitOf(options)
-    const opening = { id: options.id ?? newSessionId(), cwd, ...(options.seed && { seed: toSeed(options.seed) }) }
+    const config = { ...this.defaults.config, ...explicit }
+    const seed = options.seed && toSeed(options.seed)
+    const opening = { id: options.id ?? newSessionId(), cwd, ...(Object.keys(config).length > 0 && { config }), ...(seed && { seed }) }
     const session = await Session.create(store, opening, { strict: settings.strict })
     return this.adopt(ctx, { session, store, settings, cwd, explicit, context: options.context, budget: options.budget, resumed: false, forked: false })
   }

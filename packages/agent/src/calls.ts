@@ -1,4 +1,4 @@
-import { type ToolMessage, callsOf, copyJson, messageOf } from '@headrace/message'
+import { type ToolMessage, callsOf, copyJson, defined, messageOf } from '@headrace/message'
 import { type CallOutcome, type EventDraft, type Signed, honestResult } from '@headrace/session'
 import type { AgentCore } from './core.ts'
 import { CancelledError, SeamError } from './error.ts'
@@ -186,7 +186,10 @@ export class CallBatch {
     const additionalContext: readonly Signed<Finished['contexts'][number]['message']>[] = wireOrder(contexts).map(({ message: context, owner }) => ({ message: context, owner }))
     this.core.session.append({
       type: 'tool/result',
-      data: { assistant: this.assistant, index: call.index, message, outcome: kind, ...(owner !== undefined && { owner }), ...(additionalContext.length > 0 && { additionalContext }) },
+      data: defined({
+        assistant: this.assistant, index: call.index, message, outcome: kind, owner,
+        additionalContext: additionalContext.length > 0 ? additionalContext : undefined,
+      }),
     })
   }
 }

@@ -1,4 +1,4 @@
-import { type CallConfig, type Owner, copyJson, toConfig } from '@headrace/message'
+import { type CallConfig, type Owner, copyJson, toConfig, toConfigPatch } from '@headrace/message'
 import type { OwnedConfig, Session } from '@headrace/session'
 
 /** A config in which the given fields are another's; frozen, for listeners see it. */
@@ -35,12 +35,19 @@ export class ConfigSeed {
 
   /** @throws ConfigError where nobody has said which model */
   next(): OwnedConfig {
-    let seed: OwnedConfig = this.session.headers.baseline ?? { config: {} as CallConfig, owners: {} }
+    let seed: OwnedConfig = this.session.headers.baseline ?? this.opened()
     if (this.first) seed = this.begin(seed)
     for (const { fields, owner } of this.patches) seed = withFields(seed, fields, owner)
     this.taken = this.patches.length
     if (this.checked?.given !== seed.config) this.checked = { given: seed.config, config: toConfig(seed.config) }
     return { config: this.checked.config, owners: seed.owners }
+  }
+
+  /** What the session was created with: a crash before its first request must not lose it. @throws ConfigError */
+  private opened(): OwnedConfig {
+    const open = this.session.at(0)
+    const config = open?.type === 'session/open' && open.data.config ? toConfigPatch(open.data.config, 'session/open') : {}
+    return withFields({ config: {} as CallConfig, owners: {} }, config, 'app')
   }
 
   private begin(logged: OwnedConfig): OwnedConfig {

@@ -49,7 +49,8 @@ interface Merge {
 }
 
 /** Takes what a listener returned apart: its own messages are signed, those of the others must all be there, once (L15). */
-export function mergeList(returned: unknown, from: Hook, below: readonly Piece[], { seam, key, reporter, called, decides, override, keyed }: Merge): readonly Piece[] {
+export function mergeList(returned: unknown, from: Hook, below: readonly Piece[], merge: Merge): readonly Piece[] {
+  const { seam, key, reporter, called, decides, override, keyed } = merge
   const plugin = pluginOfHook(from)
   const overriding = returned instanceof Override
   const list: unknown = overriding ? returned.value : returned

@@ -1,5 +1,5 @@
 import type { Context, Fiber } from 'cordis'
-import { pluginOf, serves } from './scope.ts'
+import { pluginOf, scopeOf } from './scope.ts'
 
 /** Set on a listener by `ctx.agents.prefix()` and its like. */
 export const kContribution = Symbol.for('headrace.contribution')
@@ -33,7 +33,10 @@ export class Hooks {
 
   /** Those that serve an agent. */
   of(event: string, agent: string): readonly Hook[] {
-    return this.lists[event]?.filter((hook) => hook.global || serves(hook.ctx, agent)) ?? NONE
+    return this.lists[event]?.filter((hook) => {
+      const { scope } = placeOf(hook)
+      return hook.global || scope === undefined || scope === agent
+    }) ?? NONE
   }
 
   /** True while the listener is still registered: its plugin was neither unloaded nor reloaded. */
@@ -47,7 +50,16 @@ export function contributorOf(hook: Hook): Contributor | undefined {
 }
 
 export function pluginOfHook(hook: Hook): string {
-  return pluginOf(hook.ctx)
+  return placeOf(hook).plugin
+}
+
+/** Each look at a context goes through a proxy, and a step looks dozens of times; a listener stays where it is. */
+const places = new WeakMap<Hook, { readonly plugin: string; readonly scope: string | undefined }>()
+
+function placeOf(hook: Hook): { readonly plugin: string; readonly scope: string | undefined } {
+  let place = places.get(hook)
+  if (!place) places.set(hook, (place = { plugin: pluginOf(hook.ctx), scope: scopeOf(hook.ctx) }))
+  return place
 }
 
 const ACTIVE = 2

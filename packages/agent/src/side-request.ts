@@ -36,16 +36,16 @@ export async function askAside(core: AgentCore, owner: string, inputs: readonly 
   const side: Pick<Dispatch, 'messages' | 'config' | 'tools'> = defined({
     messages: inputs.map((input, index) => ({ message: toContribution(input, `messages[${index}]`), owner })),
     config: options.config && toConfigPatch(options.config, 'config'),
-    tools: options.tools === 'none' ? 'none' as const : undefined,
+    tools: options.tools === 'none' ? options.tools : undefined,
   })
   const history = session.surface.snapshot()
-  const { seq: dispatch, data } = session.append({
+  const { seq: dispatch, data } = session.append<'request/dispatch'>({
     type: 'request/dispatch',
     data: {
       boundary: session.surface.boundary ?? session.length, purpose: options.purpose, ...side,
       ...proveRequest(header, session.surface.chain(), copyJson(side)),
     },
-  }) as SessionEvent<'request/dispatch'>
+  })
   session.checkDispatch({ type: 'request/dispatch', seq: dispatch, time: 0, data })
   await session.flush()
   const signal = AbortSignal.any([core.running?.turn.signal, options.signal].filter((one) => one !== undefined))

@@ -81,3 +81,16 @@ describe('a fork', () => {
     await h.dispose()
   })
 })
+
+it('a session that was cut off before its first request goes on with the config it was created with', async () => {
+  const h = await harness({ agent: { config: { temperature: 0.5 } } })
+  await h.run('Go')
+  const events = await h.events()
+  for (const at of [1, 2, 3]) {
+    const agent = await h.ctx.agents.fork('test', { at, id: `at-${at}` })
+    await agent.idle()
+    await agent.prompt('Go').result
+    expect(h.requests.at(-1)!.config, events[at]!.type).toEqual({ provider: 'scripted', model: 'model', temperature: 0.5 })
+  }
+  await h.dispose()
+})

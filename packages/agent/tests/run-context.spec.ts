@@ -6,7 +6,7 @@ import { RequestBudget, heuristicCounter } from '@headrace/tokens'
 import { describe, expect, it } from 'vitest'
 
 const context = (date: string): RunContext => new RunContext({ facts: [['date', date]], headSections: [['guide', 'Be brief.']], tailSections: [['branch', 'On main.']] })
-const of = <T extends SessionEvent['type']>(events: readonly SessionEvent[], type: T): SessionEvent<T>[] => events.filter((event): event is SessionEvent<T> => event.type === type)
+const of = <T extends SessionEvent['type']>(events: readonly SessionEvent[], type: T): SessionEvent<T>[] => events.filter((event) => event.type === type) as SessionEvent<T>[]
 
 describe('a RunContext in a run', () => {
   it('opens before and closes after, in every request of the turn, and never enters history', async () => {

@@ -33,6 +33,8 @@ export interface Topic {
 export interface TopicEntry {
   readonly topic: Topic
   readonly ctx: Context
+  /** The one agent it is told to; all of them where it is absent. */
+  readonly scope: string | undefined
   readonly plugin: string
   readonly key: string
   readonly order: number

@@ -68,7 +68,8 @@ it('one import gives services, a store, models and tools', async () => {
 })
 
 it('each part can be left out', async () => {
-  await ctx.plugin(headrace, { instructions: false, store: false, providers: false, tools: false, agentsMd: false, skills: false, environment: false, retry: false, compaction: false })
+  const none = ['instructions', 'store', 'providers', 'tools', 'agentsMd', 'skills', 'environment', 'retry', 'compaction']
+  await ctx.plugin(headrace, Object.fromEntries(none.map((part) => [part, false])))
   await ctx.agents.create({ id: 's' })
   for (const service of ['agentsMd', 'skills', 'compaction'] as const) expect(ctx.get(service)).toBeUndefined()
   expect(() => lab.files()).toThrow()

@@ -53,7 +53,7 @@ function keyedOwner(owners: Readonly<Record<string, Owner>> | undefined, name: s
 
 function itemsOf(header: EpochHeader, field: (typeof HEADER_FIELDS)[number]): readonly Item[] {
   switch (field) {
-    case 'config': return Object.entries(header.config).map(([name, value]) => ({ key: name, name, value, owner: keyedOwner(header.owners.config, name) }))
+    case 'config': return Object.entries<unknown>({ ...header.config }).map(([name, value]) => ({ key: name, name, value, owner: keyedOwner(header.owners.config, name) }))
     case 'tools': return (header.tools ?? []).map((tool) => ({ key: tool.name, name: tool.name, value: tool, owner: keyedOwner(header.owners.tools, tool.name) }))
     case 'system': return sectionsOf(header).map(({ owner, text }, index) => ({ key: owner, name: `${index}`, value: text, owner }))
     default: return (header[field] ?? []).map((value, index) => {

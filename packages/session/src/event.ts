@@ -37,7 +37,7 @@ export type CallOutcome = 'done' | 'error' | 'denied' | 'not-started' | 'unknown
 
 /** The events of a log and their data. Plugins add types by declaration merging; theirs are never surface. */
 export interface EventMap {
-  'session/open': { readonly version: number; readonly id: string; readonly cwd?: string; readonly parent?: string; readonly at?: number; readonly seed?: readonly Message[] }
+  'session/open': { readonly version: number; readonly id: string; readonly cwd?: string; readonly config?: Partial<CallConfig>; readonly parent?: string; readonly at?: number; readonly seed?: readonly Message[] }
   'prompt/queued': { readonly input: UserMessage; readonly owner: Owner; readonly steer?: true; readonly context?: Json }
   'prompt/withdrawn': { readonly prompt: number; readonly reason: string }
   'turn/start': { readonly turn: number; readonly woke: 'prompt' | 'steer' | 'message' | 'wake'; readonly prompt?: number }

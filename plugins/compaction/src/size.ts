@@ -35,6 +35,7 @@ export class Scale {
   private estimate(agent: Agent): number {
     const header = agent.session.requestHeader()
     const { system = '', tools = [], prefix = [], before = [], after = [] } = header ?? {}
-    return this.counter.countText(system) + this.counter.countText(JSON.stringify(tools)) + this.counter.countMessages([...prefix, ...before, ...agent.session.deriveMessages(), ...after])
+    const messages = this.counter.countMessages([...prefix, ...before, ...agent.session.deriveMessages(), ...after])
+    return this.counter.countText(system) + this.counter.countText(JSON.stringify(tools)) + messages
   }
 }

@@ -17,7 +17,8 @@ function model(reply: (index: number) => Reply, summary: Reply = 'We talked.'): 
   return (request, index) => (isSummary(textOf(request.messages.at(-1)!)) ? summary : reply(index))
 }
 
-const app = (script: Script, config: object, more: readonly unknown[] = []): Promise<Harness> => harness({ script, plugins: [[CompactionService, config], tools, ...more] as never })
+const app = (script: Script, config: object, more: readonly unknown[] = []): Promise<Harness> =>
+  harness({ script, plugins: [[CompactionService, config], tools, ...more] as never })
 const said = (h: Harness): readonly string[] => h.agent.session.entries().map(({ message }) => textOf(message).slice(0, 40))
 
 async function whole(h: Harness): Promise<void> {

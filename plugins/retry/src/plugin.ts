@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from 'cordis'
 import z from 'schemastery'
 import type { Agent, ErrorDecision, Step, Turn } from '@headrace/agent'
-import { type Failure, parseModel } from '@headrace/message'
+import { type Failure, defined, parseModel } from '@headrace/message'
 import type {} from '@headrace/session'
 
 export const name = 'retry'
@@ -68,7 +68,7 @@ async function again(agent: Agent, turn: Turn, step: Step, failure: Failure, con
   spent.retries++
   agent.session.append({
     type: 'retry/again',
-    data: { turn: turn.number, step: step.number, attempt: step.attempt, kind: failure.kind, delay: delay ?? 0, ...(substitute !== undefined && { substitute }) },
+    data: defined({ turn: turn.number, step: step.number, attempt: step.attempt, kind: failure.kind, delay: delay ?? 0, substitute }),
   })
   if (substitute !== undefined) return { retry: { config: parseModel(substitute) } }
   await sleep(delay, undefined, { signal: turn.signal })
