@@ -1,5 +1,5 @@
 import { type AssistantMessage, type CallConfig, type ContributionInput, type FinishReason, type Request, type Usage, NO_USAGE, copyJson, defined, messageOf, toConfigPatch, toContribution } from '@headrace/message'
-import { type Dispatch, type SessionEvent, assembleRequest, proveRequest } from '@headrace/session'
+import { type Dispatch, assembleRequest, proveRequest } from '@headrace/session'
 import { ModelError } from './adapter.ts'
 import { AnswerDraft } from './answer.ts'
 import type { AgentCore } from './core.ts'
