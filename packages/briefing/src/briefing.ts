@@ -1,7 +1,7 @@
 import { type Context, Service } from 'cordis'
 import z from 'schemastery'
 import { messageOf } from '@headrace/message'
-import { type Agent, AgentError, type Turn, byPlace, ownerOf, pluginOf, scopeOf, serves } from '@headrace/agent'
+import { type Agent, AgentError, type Turn, byPlace, ownerOf, pluginOf, scopeOf } from '@headrace/agent'
 import type { SessionView } from '@headrace/session'
 import { Told } from './told.ts'
 import { type Reading, type Topic, type TopicEntry, unavailable, wordings } from './topic.ts'
@@ -20,6 +20,8 @@ export interface Config {
 /** What a session was told: in its history, and in the prefix of this loop instance. */
 interface Ledger {
   readonly told: Told
+  /** The agent as the plugin of each topic sees it: what is told is signed by that plugin. */
+  readonly views: WeakMap<TopicEntry, Agent>
   /** Text (or nothing) that a topic of the prefix was opened with, by owner. */
   readonly opened: Map<string, string | undefined>
 }
@@ -56,8 +58,8 @@ export class BriefingService extends Service {
     const { ctx, topics } = this
     const plugin = pluginOf(ctx)
     const { key, order = 0 } = topic
-    const entry: TopicEntry = { topic, ctx, plugin, key, order, owner: ownerOf(plugin, key) }
-    const overlaps = (other: TopicEntry): boolean => [scopeOf(other.ctx), undefined].includes(scopeOf(ctx)) || scopeOf(other.ctx) === undefined
+    const entry: TopicEntry = { topic, ctx, scope: scopeOf(ctx), plugin, key, order, owner: ownerOf(plugin, key) }
+    const overlaps = (other: TopicEntry): boolean => entry.scope === undefined || other.scope === undefined || other.scope === entry.scope
     return ctx.effect(() => {
       if ([...topics].some((other) => other.owner === entry.owner && overlaps(other))) throw new AgentError('TOPIC_TAKEN', `plugin ${plugin} has a topic ${JSON.stringify(key)} already`)
       topics.add(entry)
@@ -79,7 +81,7 @@ export class BriefingService extends Service {
 
   /** Tells what differs from what was told, in the order `(order, plugin, key)`. */
   private async brief(agent: Agent, turn: Turn): Promise<void> {
-    const entries = [...this.topics].filter(({ ctx }) => serves(ctx, agent.id)).sort(byPlace)
+    const entries = [...this.topics].filter(({ scope }) => scope === undefined || scope === agent.id).sort(byPlace)
     const { told, opened } = this.ledgerOf(agent)
     const states = await Promise.all(entries.map((entry) => this.read(entry, agent)))
     if (turn.signal.aborted) return
@@ -92,7 +94,7 @@ export class BriefingService extends Service {
       const { first, changed } = wordings(entry, state)
       const before = last ?? (inPrefix ? opened.get(entry.owner) : undefined)
       if (before === first || before === changed) continue
-      viewOf(entry, agent)?.inject(before === undefined ? first! : changed, { key: entry.key })
+      this.viewOf(entry, agent)?.inject(before === undefined ? first! : changed, { key: entry.key })
     }
   }
 
@@ -106,21 +108,17 @@ export class BriefingService extends Service {
 
   private ledgerOf(agent: Agent): Ledger {
     let ledger = this.ledgers.get(agent.session)
-    if (!ledger) this.ledgers.set(agent.session, (ledger = { told: new Told(agent), opened: new Map() }))
+    if (!ledger) this.ledgers.set(agent.session, (ledger = { told: new Told(agent), views: new WeakMap(), opened: new Map() }))
     return ledger
   }
 
   /** The present state: text, nothing, or unavailable. One that throws or is late keeps what was told, and is reported. */
-  private async read({ topic, key, ...entry }: TopicEntry, agent: Agent): Promise<string | undefined | typeof unavailable> {
-    const view = viewOf(entry, agent)
+  private async read(entry: TopicEntry, agent: Agent): Promise<string | undefined | typeof unavailable> {
+    const { topic, key } = entry
+    const view = this.viewOf(entry, agent)
     if (!view) return unavailable
-    const { readTimeout } = this.config
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`it was not read within ${readTimeout} ms`)), readTimeout)
-    })
     try {
-      const reading: Reading = await Promise.race([(async () => topic.read(view))(), late])
+      const reading: Reading = await within(this.config.readTimeout, topic.read(view))
       if (reading === unavailable) return unavailable
       if (typeof reading === 'string') return reading.trim() === '' ? undefined : reading.toWellFormed()
       if (reading === undefined || reading === null) return undefined
@@ -128,13 +126,24 @@ export class BriefingService extends Service {
     } catch (error) {
       view.report(`topic ${key}`, `${messageOf(error)}; what was told stands`)
       return unavailable
-    } finally {
-      clearTimeout(timer)
     }
+  }
+
+  private viewOf(entry: TopicEntry, agent: Agent): Agent | undefined {
+    const { views } = this.ledgerOf(agent)
+    // Held: a look at a context's services goes through proxies, at every step.
+    const view = views.get(entry) ?? entry.ctx.get('agents')?.get(agent.id)
+    if (view) views.set(entry, view)
+    return view
   }
 }
 
-/** The agent as the topic's plugin sees it: what is told is signed by that plugin. */
-function viewOf({ ctx }: Pick<TopicEntry, 'ctx'>, agent: Agent): Agent | undefined {
-  return ctx.get('agents')?.get(agent.id)
+/** What is there at once is not waited for. */
+async function within<T>(limit: number, value: T | Promise<T>): Promise<T> {
+  if (typeof (value as { readonly then?: unknown } | null | undefined)?.then !== 'function') return value
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`it was not read within ${limit} ms`)), limit)
+  })
+  return Promise.race([value, late]).finally(() => clearTimeout(timer))
 }

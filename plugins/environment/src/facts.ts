@@ -13,7 +13,24 @@ function oneLine(text: string): string {
 
 /** The day as `2026-11-30`: the same in every locale, and never a time of day. */
 export function dayOf(now: Date, timeZone: string | undefined): string {
-  const parts = new Intl.DateTimeFormat('en-US', { calendar: 'gregory', numberingSystem: 'latn', timeZone, year: 'numeric', month: '2-digit', day: '2-digit' }).formatToParts(now)
+  // Not by a formatter: it would hold on to the machine's zone, which may change while the process runs.
+  if (timeZone === undefined) return [now.getFullYear(), two(now.getMonth() + 1), two(now.getDate())].join('-')
+  const parts = formatterOf(timeZone).formatToParts(now)
   const part = (type: string): string => parts.find((one) => one.type === type)!.value
   return `${part('year')}-${part('month')}-${part('day')}`
+}
+
+function two(number: number): string {
+  return `${number}`.padStart(2, '0')
+}
+
+/** Making one costs as much as a step. */
+const formatters = new Map<string, Intl.DateTimeFormat>()
+
+function formatterOf(timeZone: string): Intl.DateTimeFormat {
+  const known = formatters.get(timeZone)
+  if (known) return known
+  const formatter = new Intl.DateTimeFormat('en-US', { calendar: 'gregory', numberingSystem: 'latn', timeZone, year: 'numeric', month: '2-digit', day: '2-digit' })
+  formatters.set(timeZone, formatter)
+  return formatter
 }

@@ -1,18 +1,19 @@
-import { readFile, stat } from 'node:fs/promises'
+import { statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 
-/** The files' side of {@link GitHead}; tests count its calls. */
+/** The files' side of {@link GitHead}; tests count its calls. To look is synchronous: it is done at every step, and a promise costs ten looks. */
 export interface GitFiles {
   /** A stamp that differs when the file's content may differ; `undefined` where there is no such file. */
-  stamp(path: string): Promise<string | undefined>
+  stamp(path: string): string | undefined
   read(path: string): Promise<string>
 }
 
 export const nodeGitFiles: GitFiles = {
-  async stamp(path) {
+  stamp(path) {
     try {
-      const { ino, size, mtimeNs, mode } = await stat(path, { bigint: true })
-      return `${ino}:${size}:${mtimeNs}:${mode}`
+      const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
+      return stats && `${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.mode}`
     } catch {
       return undefined
     }
@@ -28,11 +29,16 @@ export interface GitState {
 }
 
 /**
- * Reads branch and head of the repository around a folder from its files, without running git. What did not change is not read again.
+ * Reads branch and head of the repository around a folder from its files, without running git. What did not change is not read again, and
+ * a repository that was found is not looked for again as long as it is there.
  */
 export class GitHead {
   private readonly files: GitFiles
   private readonly cache = new Map<string, { readonly stamp: string; readonly text: string }>()
+  /** The `.git` of a folder. */
+  private readonly found = new Map<string, string>()
+  /** Where a ref stood in packed refs: they may be many. */
+  private packed: { readonly text: string; readonly ref: string; readonly commit: string | undefined } | undefined
 
   constructor(files: GitFiles = nodeGitFiles) {
     this.files = files
@@ -40,23 +46,32 @@ export class GitHead {
 
   /** `undefined` where the folder is in no repository. */
   async read(folder: string): Promise<GitState | undefined> {
-    const git = await this.folderOf(folder)
-    const head = git && (await this.text(join(git, 'HEAD')))
+    const known = this.found.get(folder)
+    const git = known !== undefined && (await this.headOf(known)) !== undefined ? known : await this.search(folder)
+    const head = git && this.cache.get(join(git, 'HEAD'))?.text
     if (!git || head === undefined) return undefined
+    this.found.set(folder, git)
     const ref = /^ref: (refs\/[^\s]+)/.exec(head)?.[1]
     const commit = ref ? await this.commitOf(git, ref) : head.trim()
     const branch = ref?.replace(/^refs\/heads\//, '')
     return { ...(branch && { branch }), ...(commit && /^[0-9a-f]{40,64}$/.test(commit) && { head: commit.slice(0, 12) }) }
   }
 
-  private async folderOf(folder: string): Promise<string | undefined> {
+  private headOf(git: string): Promise<string | undefined> {
+    return this.text(join(git, 'HEAD'))
+  }
+
+  private async search(folder: string): Promise<string | undefined> {
     for (let at = resolve(folder); ; at = dirname(at)) {
       const path = join(at, '.git')
-      if ((await this.files.stamp(join(path, 'HEAD'))) !== undefined) return path
+      if ((await this.headOf(path)) !== undefined) return path
       // A worktree or a submodule: a file that says where the folder is.
       const pointer = await this.text(path)
       const target = pointer && /^gitdir: (.+)/.exec(pointer)?.[1]?.trim()
-      if (target) return isAbsolute(target) ? target : resolve(at, target)
+      if (target) {
+        const git = isAbsolute(target) ? target : resolve(at, target)
+        return (await this.headOf(git)) === undefined ? undefined : git
+      }
       if (at === dirname(at)) return undefined
     }
   }
@@ -68,12 +83,16 @@ export class GitHead {
       const loose = (await this.text(join(root, ref)))?.trim()
       if (loose) return loose
     }
-    const packed = await this.text(join(roots.at(-1)!, 'packed-refs'))
-    return packed?.split('\n').find((line) => line.endsWith(` ${ref}`))?.split(' ')[0]
+    const text = await this.text(join(roots.at(-1)!, 'packed-refs'))
+    if (text === undefined) return undefined
+    if (this.packed?.text !== text || this.packed.ref !== ref) {
+      this.packed = { text, ref, commit: text.split('\n').find((line) => line.endsWith(` ${ref}`))?.split(' ')[0] }
+    }
+    return this.packed.commit
   }
 
   private async text(path: string): Promise<string | undefined> {
-    const stamp = await this.files.stamp(path)
+    const stamp = this.files.stamp(path)
     if (stamp === undefined) return undefined
     const known = this.cache.get(path)
     if (known?.stamp === stamp) return known.text
