@@ -4,7 +4,7 @@ import { messageOf } from '@headrace/message'
 import { type Agent, AgentError, type Turn, byPlace, ownerOf, pluginOf, scopeOf } from '@headrace/agent'
 import type { SessionView } from '@headrace/session'
 import { Told } from './told.ts'
-import { type Reading, type Topic, type TopicEntry, unavailable, wordings } from './topic.ts'
+import { type Reading, type Topic, type TopicEntry, changedWords, unavailable } from './topic.ts'
 
 declare module 'cordis' {
   interface Context {
@@ -91,10 +91,10 @@ export class BriefingService extends Service {
       const inPrefix = entry.topic.baseline === 'prefix'
       if (inPrefix && !opened.has(entry.owner)) continue
       const last = told.by(entry.owner)
-      const { first, changed } = wordings(entry, state)
       const before = last ?? (inPrefix ? opened.get(entry.owner) : undefined)
-      if (before === first || before === changed) continue
-      this.viewOf(entry, agent)?.inject(before === undefined ? first! : changed, { key: entry.key })
+      if (before === state) continue
+      const words = before === undefined ? state! : changedWords(entry, state)
+      if (before !== words) this.viewOf(entry, agent)?.inject(words, { key: entry.key })
     }
   }
 

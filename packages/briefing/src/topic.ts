@@ -41,8 +41,8 @@ export interface TopicEntry {
   readonly owner: string
 }
 
-/** What an announcement may say for a state: the first is said where the topic was not told, the others where it was. */
-export function wordings({ topic, key }: TopicEntry, text: string | undefined): { readonly first: string | undefined; readonly changed: string } {
-  if (text === undefined) return { first: undefined, changed: topic.removed?.() ?? `What was said earlier about "${key}" no longer holds.` }
-  return { first: text, changed: topic.changed?.(text) ?? `This replaces what was said earlier about "${key}":\n\n${text}` }
+/** What an announcement says of a state where another was told; where none was, it says the state itself. */
+export function changedWords({ topic, key }: TopicEntry, text: string | undefined): string {
+  if (text === undefined) return topic.removed?.() ?? `What was said earlier about "${key}" no longer holds.`
+  return topic.changed?.(text) ?? `This replaces what was said earlier about "${key}":\n\n${text}`
 }

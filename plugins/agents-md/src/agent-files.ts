@@ -3,7 +3,7 @@ import type { Digest } from '@headrace/message'
 import type { Config } from './config.ts'
 import { type Diagnostic, distinct } from './diagnostic.ts'
 import type { FileLayer } from './files.ts'
-import { type Gathering, Look, type Part, type Place, gather } from './gather.ts'
+import { type Looked, Look, type Part, type Place, gather } from './gather.ts'
 import { Project } from './project.ts'
 import { FileReader } from './reader.ts'
 import { type Rendering, render } from './render.ts'
@@ -12,6 +12,16 @@ import { type Rendering, render } from './render.ts'
 export interface Account extends Rendering {
   readonly parts: readonly Part[]
 }
+
+/** An account, and what it was made of. */
+interface Kept {
+  readonly account: Account
+  readonly looked: readonly Looked[]
+  readonly told: ReadonlySet<Digest>
+}
+
+const NONE: ReadonlySet<Digest> = new Set()
+const NOTHING: Account = { parts: [], text: undefined, whole: NONE, diagnostics: [] }
 
 interface Opened {
   readonly project: Project
@@ -28,7 +38,7 @@ export class AgentFiles {
   private opened: Promise<Opened> | undefined
   private look: Look | undefined
   private latest: Account | undefined
-  private readonly accounts = new Map<string, Account>()
+  private readonly accounts = new Map<string, Kept>()
   private readonly problems = new Map<string, readonly Diagnostic[]>()
   private reported: ReadonlySet<Diagnostic> = new Set()
 
@@ -51,20 +61,21 @@ export class AgentFiles {
   async whole(): Promise<Account> {
     const { project, reader, own } = await this.open()
     const { global } = this.config
-    const places = project.chain().flatMap((folder) => this.placesIn(folder, reader))
-    const look = (this.look ??= new Look())
-    return (this.latest = this.keep('', project, await gather(global ? [{ candidates: [global], reader: own }, ...places] : places, look, this.config)))
+    return (this.latest = await this.account('', (this.look ??= new Look()), () => {
+      const places = project.chain().flatMap((folder) => this.placesIn(folder, reader))
+      return global ? [{ candidates: [global], reader: own }, ...places] : places
+    }))
   }
 
   /** What is told of a folder below: as it is at this boundary, or, with a look of its own, as it is now. */
   async folder(folder: string, look: Look = (this.look ??= new Look())): Promise<Account> {
     const { project, reader } = await this.open()
-    return this.keep(project.keyOf(folder), project, await gather(this.placesIn(folder, reader), look, this.config, this.told()))
+    return this.account(project.keyOf(folder), look, () => this.placesIn(folder, reader), this.told())
   }
 
   /** Digests of what is told of the whole project, and not cut. */
   told(): ReadonlySet<Digest> {
-    return this.latest?.whole ?? new Set()
+    return this.latest?.whole ?? NONE
   }
 
   diagnostics(): readonly Diagnostic[] {
@@ -83,15 +94,29 @@ export class AgentFiles {
     return [this.config.names, this.config.local].map((names) => ({ candidates: names.map((name) => join(folder, name)), reader }))
   }
 
-  private keep(key: string, project: Project, { parts, diagnostics }: Gathering): Account {
-    const known = this.accounts.get(key)
+  /** The account as it was where all that it was made of is the same. */
+  private async account(key: string, look: Look, places: () => readonly Place[], told = NONE): Promise<Account> {
+    const kept = this.accounts.get(key)
+    if (kept && kept.told === told && look.isSame(kept.looked)) return kept.account
+    const { project } = await this.open()
+    const list = places()
+    if (list.every(({ candidates, reader }) => candidates.every((path) => look.at(path, reader) === undefined))) return this.forget(key)
+    const { parts, diagnostics, looked } = await gather(list, look, this.config, told)
+    const known = this.accounts.get(key)?.account
     const account = known && isSame(known.parts, parts) ? known : { parts, ...render(parts, this.config.budget, (path) => project.shown(path)) }
-    if (parts.length > 0) this.accounts.set(key, account)
+    if (parts.length > 0) this.accounts.set(key, { account, looked, told })
     else this.accounts.delete(key)
     const problems = [...diagnostics, ...account.diagnostics]
     if (problems.length > 0) this.problems.set(key, problems)
     else this.problems.delete(key)
     return account
+  }
+
+  /** There is no file, as in most folders that a tool touches. */
+  private forget(key: string): Account {
+    this.accounts.delete(key)
+    this.problems.delete(key)
+    return NOTHING
   }
 
   private open(): Promise<Opened> {

@@ -20,6 +20,14 @@ export interface Part {
 export interface Gathering {
   readonly parts: readonly Part[]
   readonly diagnostics: readonly Diagnostic[]
+  /** All that was looked at: as long as it is the same, so is the gathering. */
+  readonly looked: readonly Looked[]
+}
+
+export interface Looked {
+  readonly path: string
+  readonly reader: FileReader
+  readonly found: Found
 }
 
 export interface ImportLimits {
@@ -29,13 +37,33 @@ export interface ImportLimits {
 
 /** One look at the files as they are now: at each file once, whoever asks. */
 export class Look {
-  private readonly found = new Map<FileReader, Map<string, Promise<Found>>>()
+  private readonly found = new Map<FileReader, Map<string, Found | Promise<Found>>>()
 
-  at(path: string, reader: FileReader): Promise<Found> {
-    const paths = this.found.get(reader) ?? new Map<string, Promise<Found>>()
-    this.found.set(reader, paths)
-    let found = paths.get(path)
-    if (!found) paths.set(path, (found = reader.look(path)))
+  at(path: string, reader: FileReader): Found | Promise<Found> {
+    let paths = this.found.get(reader)
+    if (!paths) this.found.set(reader, (paths = new Map()))
+    if (!paths.has(path)) paths.set(path, reader.look(path))
+    return paths.get(path)
+  }
+
+  /** Whether all is as it was looked at before. */
+  isSame(looked: readonly Looked[]): boolean {
+    return looked.every(({ path, reader, found }) => this.at(path, reader) === found)
+  }
+}
+
+/** A look that keeps what it found. */
+class Tracked {
+  readonly looked: Looked[] = []
+  private readonly look: Look
+
+  constructor(look: Look) {
+    this.look = look
+  }
+
+  async at(path: string, reader: FileReader): Promise<Found> {
+    const found = await this.look.at(path, reader)
+    this.looked.push({ path, reader, found })
     return found
   }
 }
@@ -47,13 +75,14 @@ export class Look {
  */
 export async function gather(places: readonly Place[], look: Look, limits: ImportLimits, told: ReadonlySet<string> = NONE): Promise<Gathering> {
   const diagnostics: Diagnostic[] = []
-  const tops = await Promise.all(places.map(async ({ candidates, reader }) => ({ reader, ...await firstText(candidates, reader, look) })))
+  const tracked = new Tracked(look)
+  const tops = await Promise.all(places.map(async ({ candidates, reader }) => ({ reader, ...await firstText(candidates, reader, tracked) })))
   for (const top of tops) diagnostics.push(...top.diagnostics)
-  const imports = new Imports(look, limits, diagnostics)
+  const imports = new Imports(tracked, limits, diagnostics)
   const lists: Part[][] = []
   // The most specific first: it has the first word on what an import belongs to, and on how many there may be.
   for (const { text, reader } of tops.toReversed()) if (text) lists.unshift(await imports.expand(text, reader))
-  return { parts: once(lists.flat()).filter(({ file, importedBy }) => importedBy === undefined || !told.has(file.digest)), diagnostics }
+  return { parts: once(lists.flat()).filter(({ file, importedBy }) => importedBy === undefined || !told.has(file.digest)), diagnostics, looked: tracked.looked }
 }
 
 const NONE: ReadonlySet<string> = new Set()
@@ -63,7 +92,7 @@ interface First {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-async function firstText(candidates: readonly string[], reader: FileReader, look: Look): Promise<First> {
+async function firstText(candidates: readonly string[], reader: FileReader, look: Tracked): Promise<First> {
   const diagnostics: Diagnostic[] = []
   for (const path of candidates) {
     const found = await look.at(path, reader)
@@ -81,14 +110,14 @@ function once(parts: readonly Part[]): readonly Part[] {
 
 /** The imports of one gathering. */
 class Imports {
-  private readonly look: Look
+  private readonly look: Tracked
   private readonly limits: ImportLimits
   private readonly diagnostics: Diagnostic[]
   private readonly seen = new Set<string>()
   private readonly open: string[] = []
   private readonly asked = new Set<string>()
 
-  constructor(look: Look, limits: ImportLimits, diagnostics: Diagnostic[]) {
+  constructor(look: Tracked, limits: ImportLimits, diagnostics: Diagnostic[]) {
     this.look = look
     this.limits = limits
     this.diagnostics = diagnostics

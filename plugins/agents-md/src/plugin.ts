@@ -2,7 +2,7 @@ import type { Context } from 'cordis'
 import { type Agent, scopeOf } from '@headrace/agent'
 import type {} from '@headrace/briefing'
 import { messageOf } from '@headrace/message'
-import type { SessionView } from '@headrace/session'
+import type { SessionEvent, SessionView } from '@headrace/session'
 import { AgentFiles } from './agent-files.ts'
 import { Config, settle } from './config.ts'
 import { type Diagnostic, diagnosticLine } from './diagnostic.ts'
@@ -30,14 +30,27 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   register(ctx, settle(config), nodeFiles)
 }
 
+/** What the plugin knows of an agent. */
+interface Watched {
+  readonly files: AgentFiles
+  readonly nested: NestedFolders
+  /** What the history tells of folders; asked for anew where that may have changed. */
+  told: ReadonlyMap<string, string> | undefined
+}
+
+/** Whether an event may change what is told. */
+function mayTell(event: SessionEvent): boolean {
+  return event.type === 'context/message' || event.type === 'surface/replace' || (event.type === 'tool/result' && event.data.additionalContext !== undefined)
+}
+
 /** The plugin on a file system of one's own. */
 export function register(ctx: Context, config: Config, files: FileLayer): void {
-  const agents = new WeakMap<SessionView, { readonly files: AgentFiles; readonly nested: NestedFolders }>()
-  const of = (agent: Agent): { readonly files: AgentFiles; readonly nested: NestedFolders } => {
+  const agents = new WeakMap<SessionView, Watched>()
+  const of = (agent: Agent): Watched => {
     let known = agents.get(agent.session)
     if (!known) {
       const own = new AgentFiles(files, config, agent.cwd)
-      agents.set(agent.session, (known = { files: own, nested: new NestedFolders(own, config) }))
+      agents.set(agent.session, (known = { files: own, nested: new NestedFolders(own, config), told: undefined }))
     }
     return known
   }
@@ -53,17 +66,21 @@ export function register(ctx: Context, config: Config, files: FileLayer): void {
     changed: projectWords.changed,
     removed: projectWords.removed,
   })
-  ctx.on('session/event', (agent, { type }) => {
-    if (type === 'turn/start' || type === 'step/start') agents.get(agent.session)?.files.stale()
+  ctx.on('session/event', (agent, event) => {
+    const watched = agents.get(agent.session)
+    if (event.type === 'turn/start' || event.type === 'step/start') watched?.files.stale()
+    else if (watched && mayTell(event)) watched.told = undefined
   })
   if (config.nested) listen(ctx, of)
 }
 
-function listen(ctx: Context, of: (agent: Agent) => { readonly files: AgentFiles; readonly nested: NestedFolders }): void {
+function listen(ctx: Context, of: (agent: Agent) => Watched): void {
   // Behind the topic, which has looked at the project's files: `briefing` listens first, for it was there first.
   const announce = async (agent: Agent): Promise<void> => {
-    const { files, nested } = of(agent)
-    await nested.announce(agent, ctx.briefing.told(agent)).catch((error: unknown) => agent.report('folders', `${messageOf(error)}; what was told stands`))
+    const watched = of(agent)
+    const { files, nested } = watched
+    watched.told ??= ctx.briefing.told(agent)
+    await nested.announce(agent, watched.told).catch((error: unknown) => agent.report('folders', `${messageOf(error)}; what was told stands`))
     report(agent, files)
   }
   ctx.on('agent/prompt-submit', async (agent, _turn, _submission, next) => {

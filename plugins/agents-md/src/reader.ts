@@ -51,17 +51,16 @@ export class FileReader {
     this.limit = limit
   }
 
-  /** Never rejects. */
-  async look(path: string): Promise<Found> {
+  /** At once where nothing changed, so that a look costs no promise. Never throws, never rejects. */
+  look(path: string): Found | Promise<Found> {
     const { files } = this
     const known = this.known.get(path)
     try {
-      if (!known?.link) {
-        const status = files.lstat(path)
-        return known && known.stamp === status?.stamp ? known.found : await this.read(path, status)
-      }
-      // Where what it leads to has changed, the name may lead elsewhere, or be no link any more.
-      return known.stamp === this.target(path) ? known.found : await this.read(path, files.lstat(path))
+      // Where what a link leads to has changed, the name may lead elsewhere, or be no link any more.
+      if (known?.link && known.stamp === this.target(path)) return known.found
+      const status = files.lstat(path)
+      if (known && !known.link && known.stamp === status?.stamp) return known.found
+      return this.read(path, status).catch((error: unknown) => this.failed(path, known, error))
     } catch (error) {
       return this.failed(path, known, error)
     }
