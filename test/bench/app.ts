@@ -1,4 +1,4 @@
-import { Context } from 'cordis'
+import { Context, type Plugin } from 'cordis'
 import * as agentPlugin from '@headrace/agent'
 import type { Adapter, Agent, AgentOptions, Settings } from '@headrace/agent'
 import type { Chunk } from '@headrace/message'
@@ -25,6 +25,8 @@ export interface AppOptions {
   readonly store?: SessionStore
   /** Leaves out the listeners and the moving `after`. */
   readonly bare?: boolean
+  /** Loaded behind the agent's services, each with its config. */
+  readonly plugins?: readonly (readonly [plugin: unknown, config: unknown])[]
   /** In the place of the model that calls the tool. */
   readonly adapter?: Adapter
 }
@@ -34,13 +36,14 @@ const PARAMETERS = { type: 'object', properties: { path: { type: 'string' }, lin
 /** What the tool reads: 200 characters, as a line or two of a source file. */
 const RESULT = 'export function add(a: number, b: number): number { return a + b } '.repeat(3)
 
-export async function makeApp({ store = new MemoryStore(), bare = false, adapter }: AppOptions = {}): Promise<App> {
+export async function makeApp({ store = new MemoryStore(), bare = false, plugins = [], adapter }: AppOptions = {}): Promise<App> {
   const ctx = new Context()
   await ctx.plugin(agentPlugin, { strict: false, limits: LIMITS } as Settings)
   ctx.sessions.store(store)
   const answers: Answers = { steps: 1, reads: false }
   ctx.llm.adapter('bench', adapter ?? toolCaller(answers))
   await ctx.plugin({ name: 'bench-tools', inject: ['tools', 'system'], apply: tools })
+  for (const [plugin, config] of plugins) await ctx.plugin(plugin as Plugin, config)
   if (!bare) await ctx.plugin({ name: 'bench-listeners', inject: ['agents'], apply: listeners })
   const model = 'bench/model'
   return {

@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { arch, cpus, loadavg, platform, totalmem } from 'node:os'
 import { appendMeasures } from './appends.ts'
+import { cacheMeasures } from './cache.ts'
+import { contextMeasures } from './context.ts'
 import { inFolder } from './folder.ts'
 import { idleMeasures } from './idle.ts'
 import { type Figures, type Measure, takeFigures } from './measure.ts'
@@ -8,6 +10,7 @@ import { openMeasures, verifyMeasures } from './reading.ts'
 import { render } from './render.ts'
 import type { Performance } from './report.ts'
 import { sizeMeasures } from './size.ts'
+import { skillMeasures } from './skills.ts'
 import { stepMeasures } from './steps.ts'
 import { streamMeasures } from './stream.ts'
 import { unitMeasure } from './unit.ts'
@@ -21,6 +24,9 @@ const figures = await inFolder(async (folder) => {
   const groups: readonly (readonly [name: string, samples: number, () => readonly Measure[] | Promise<readonly Measure[]>])[] = [
     ['machine', 15, () => [unitMeasure()]],
     ['step', 25, stepMeasures],
+    ['cache', 1, cacheMeasures],
+    ['context', 25, () => contextMeasures(folder)],
+    ['skills', 9, () => skillMeasures(folder)],
     ['stream', 15, streamMeasures],
     ['append', 15, () => appendMeasures(folder)],
     ['open', 9, () => openMeasures(folder)],

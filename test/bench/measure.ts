@@ -4,7 +4,7 @@ import { Bench, type Statistics } from 'tinybench'
 export interface Measure {
   readonly key: string
   readonly title: string
-  readonly unit: 'µs' | 'ms' | 'bytes' | '1/s'
+  readonly unit: 'µs' | 'ms' | 'bytes' | '1/s' | 'tokens'
   /** Prepares, measures once, and gives the value in the unit; what it prepares is not counted. */
   sample(): Promise<number>
 }

@@ -1,4 +1,6 @@
+import { cacheSection } from './cache-report.ts'
 import type { Figure, Figures } from './measure.ts'
+import { shown, table } from './table.ts'
 
 /** What `docs/performance.json` holds: figures of one run, and where it ran. */
 export interface Performance {
@@ -27,10 +29,23 @@ export const RATIOS: readonly Ratio[] = [
   { title: 'a step with the strict check, to one without, at 10,000 messages', of: 'step-strict-10000', to: 'step-10000', goal: 2 },
   { title: 'opening a log, to `JSON.parse` of its lines', of: 'open', to: 'open-parse', goal: 2 },
   { title: 'a delta through the loop, to the same read by `for await`', of: 'delta', to: 'delta-bare' },
+  { title: 'tokens at full price with facts in history, to the ideal, in blocks of 64', of: 'cache-block-history-full', to: 'cache-block-ideal-full', goal: 1.02 },
+  { title: 'the same in whole units', of: 'cache-unit-history-full', to: 'cache-unit-ideal-full', goal: 1.02 },
+  { title: 'the same with breakpoints', of: 'cache-breakpoint-history-full', to: 'cache-breakpoint-ideal-full', goal: 1.02 },
+  { title: 'a step with every context plugin, to one with store-jsonl alone', of: 'context-step', to: 'context-step-bare', goal: 1.3 },
+  { title: 'the same where nobody waits for the disk (`fsync: \'never\'`)', of: 'context-unsynced', to: 'context-unsynced-bare' },
+]
+
+/** What is promised in a unit. */
+export const LIMITS: readonly { readonly of: string; readonly most: number }[] = [
+  { of: 'skills-first', most: 50 },
+  { of: 'skills-next', most: 50 },
 ]
 
 const GROUPS: readonly (readonly [title: string, text: string, prefixes: readonly string[]])[] = [
   ['A step of the loop', 'All that a step costs without its model: the seams, the log, the digests and the tool\'s call. A turn of 50 steps in a session of the given length; each step calls one tool that gives 200 characters, three listeners stand at the seams, and `after` says something else each time.', ['step']],
+  ['Context plugins', 'A turn of 50 steps at 1,000 messages, in a repository with nested AGENTS.md and thirty skills, where nothing changes: with agents-md, skills, environment and briefing, and without them.', ['context']],
+  ['2,000 skills', 'The longest time for which nothing else could run on the event loop, on the clock: what other programs do is in it. Promised are at most 50 ms.', ['skills']],
   ['Streaming', 'Chunks of one answer are not logged one by one; each reaches the turn\'s handle and the session\'s live listeners.', ['delta']],
   ['The log', '', ['append', 'open', 'verify', 'rebuild', 'bytes']],
   ['Idle agents', '', ['idle']],
@@ -43,12 +58,13 @@ export function report({ date, node, machine, load, note, figures }: Performance
     const rows = Object.entries(figures).filter(([key]) => prefixes.includes(key.split('-')[0]!)).map(([, figure]) => row(figure))
     return [`## ${title}`, ...(text === '' ? [] : [text]), table(['measure', 'median', 'spread', 'least', 'samples'], rows)].join('\n\n')
   })
-  const ratios = RATIOS.map(({ title, of, to, goal }) => [title, ratioOf(figures, of, to).toFixed(2), goal === undefined ? '' : `at most ${goal}`])
+  const ratios = RATIOS.map(({ title, of, to, goal }) => [title, ratioOf(figures, of, to).toFixed(goal === 1.02 ? 4 : 2), goal === undefined ? '' : `at most ${goal}`])
   return [
     '# Performance',
     '<!-- Made from performance.json by `npm run bench:report`; `npm run bench` measures anew. -->',
     `Medians of one run of \`npm run bench\` on ${date}: Node.js ${node}, ${machine}. Load average ${load.map((value) => value.toFixed(1)).join(' at its beginning, ')} at its end. The spread is the median of the distances from the median. Samples of all measures of a group alternate, so that what slows the machine down for a while slows all of them.${note === undefined ? '' : ` ${note}`}`,
     `## Ratios\n\n${table(['ratio', 'measured', 'goal'], ratios)}`,
+    cacheSection(figures),
     ...groups,
   ].join('\n\n') + '\n'
 }
@@ -59,13 +75,4 @@ export function ratioOf(figures: Figures, of: string, to: string): number {
 
 function row({ title, unit, median, mad, min, samples }: Figure): readonly string[] {
   return [title, shown(median, unit), `± ${shown(mad, unit)}`, shown(min, unit), `${samples}`]
-}
-
-function shown(value: number, unit: Figure['unit']): string {
-  const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.max(value, 0.01))))
-  return `${Number(value.toFixed(digits)).toLocaleString('en', { maximumFractionDigits: digits })} ${unit === '1/s' ? 'a second' : unit}`
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
