@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { Context } from 'cordis'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { verify } from '@headrace/session'
+import { INSTRUCTIONS } from '../src/plugin.ts'
 import headrace from 'headrace'
 import { BIN, Lab } from './command.ts'
 
@@ -109,4 +110,8 @@ it('the command is there before the build, so that a package manager can link it
   expect(manifest.bin.headrace).toBe('bin/headrace.js')
   expect(manifest.files).toContain('bin')
   expect(statSync(BIN).mode & 0o111).not.toBe(0)
+})
+
+it('the README says what the model sees', () => {
+  expect(readFileSync(new URL('../README.md', import.meta.url), 'utf8')).toContain(INSTRUCTIONS)
 })
