@@ -1,5 +1,5 @@
 import type { Chunk, Digest, Failure, Request } from '@headrace/message'
-import { HeadraceError } from '@headrace/message'
+import { HeadraceError, defined, messageOf } from '@headrace/message'
 
 /** What an adapter may need beside the request. */
 export interface AdapterTools {
@@ -23,6 +23,7 @@ export class ModelError extends HeadraceError {
 
   constructor(failure: Failure, options?: ErrorOptions) {
     super('MODEL_FAILED', failure.message, options)
-    this.failure = Object.freeze({ ...failure })
+    // It goes into the log: a provider's words may be cut in the middle of a character.
+    this.failure = Object.freeze({ ...defined(failure), message: messageOf(this) })
   }
 }

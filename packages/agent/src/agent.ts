@@ -43,7 +43,7 @@ export class Agent {
 
   /** A context whose plugins, listeners and tools serve this agent alone, and go with it. */
   get ctx(): Context {
-    return this.core.ctx
+    return this.core.scope.contextOf(this.plugin)
   }
 
   /** The handle of the turn that runs. */

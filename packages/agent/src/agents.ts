@@ -63,7 +63,8 @@ export class AgentsService extends Service {
   private readonly live = new Map<string, AgentCore>()
   private readonly departures: Departures
   private readonly own: Context
-  private readonly defaults: { config: Partial<CallConfig> } = { config: {} }
+  /** What plugins said for agents that say nothing else; what was said last counts. */
+  private readonly said: Partial<CallConfig>[] = []
 
   constructor(ctx: Context, settings: Settings) {
     super(ctx, 'agents')
@@ -74,13 +75,16 @@ export class AgentsService extends Service {
 
   /** Config for agents that say nothing else; goes with the caller's plugin. */
   default(config: Partial<CallConfig> & { readonly model?: string }): () => void {
-    const { defaults } = this
-    const before = defaults.config
+    const { said } = this
     const patch = toConfigPatch(config.provider === undefined && config.model !== undefined ? { ...config, ...parseModel(config.model) } : config)
     return this.ctx.effect(() => {
-      defaults.config = { ...before, ...patch }
-      return () => void (defaults.config = before)
+      said.push(patch)
+      return () => void said.splice(said.indexOf(patch), 1)
     }, 'ctx.agents.default()')
+  }
+
+  private get defaults(): Partial<CallConfig> {
+    return Object.assign({}, ...this.said) as Partial<CallConfig>
   }
 
   /** Begins a session and drives it. It goes with the caller's plugin. @throws SessionExistsError, StoreError, ConfigError */
@@ -90,11 +94,13 @@ export class AgentsService extends Service {
     const settings = this.settingsFor(options)
     const store = this.own.sessions.current
     const explicit = explicitOf(options)
-    const config = { ...this.defaults.config, ...explicit }
+    const config = { ...this.defaults, ...explicit }
     const seed = options.seed && toSeed(options.seed)
     const opening = { id: options.id ?? newSessionId(), cwd, ...(Object.keys(config).length > 0 && { config }), ...(seed && { seed }) }
     const session = await Session.create(store, opening, { strict: settings.strict })
-    return this.adopt(ctx, { session, store, settings, cwd, explicit, context: options.context, budget: options.budget, resumed: false, forked: false })
+    const { context, budget } = options
+    const core = await this.adopt(ctx, { session, store, settings, cwd, explicit, context, budget, resumed: false, forked: false })
+    return core.view(pluginOf(ctx))
   }
 
   /**
@@ -123,15 +129,17 @@ export class AgentsService extends Service {
     }
     const open = session.at(0)
     const cwd = resolve(options.cwd ?? (open?.type === 'session/open' ? open.data.cwd : undefined) ?? process.cwd())
-    const agent = this.adopt(ctx, { session, store, settings, cwd, explicit, context: options.context, budget: options.budget, resumed: true, forked })
-    const core = this.live.get(id)!
+    const core = await this.adopt(ctx, { session, store, settings, cwd, explicit, context: options.context, budget: options.budget, resumed: true, forked })
     if (options.turn === 'close' && session.ledger.turn) {
       core.endTurn('lost')
-      await session.flush()
+      await session.flush().catch(async (error: unknown) => {
+        await core.dispose().catch(() => undefined)
+        throw error
+      })
       core.settleTurn()
     }
     core.goOn()
-    return agent
+    return core.view(pluginOf(ctx))
   }
 
   /**
@@ -146,20 +154,30 @@ export class AgentsService extends Service {
     return this.open(ctx, id, options, true)
   }
 
-  private adopt(home: Context, parts: Pick<CoreOptions, 'session' | 'store' | 'settings' | 'cwd' | 'explicit' | 'context' | 'budget' | 'resumed' | 'forked'>): Agent {
+  /** @throws where the plugin that asked for the agent is gone by now; the session is given back then */
+  private async adopt(home: Context, parts: Pick<CoreOptions, 'session' | 'store' | 'settings' | 'cwd' | 'explicit' | 'context' | 'budget' | 'resumed' | 'forked'>): Promise<AgentCore> {
     const { own, live, departures, defaults } = this
     const { llm, tools, system } = own
-    const core = new AgentCore({
-      ...parts, ctx: own, home, departures, defaults: defaults.config,
-      llm: llm.registry, tools: tools.registry, system: system.registry,
-    })
-    live.set(core.id, core)
-    const forget = home.effect(() => async () => {
-      live.delete(core.id)
-      await core.dispose()
-    }, `ctx.agents.create(${JSON.stringify(core.id)})`)
-    core.onDispose = () => void forget()
-    return core.view(pluginOf(home))
+    const { id } = parts.session
+    try {
+      const core = new AgentCore({
+        ...parts, ctx: own, home, departures, defaults,
+        llm: llm.registry, tools: tools.registry, system: system.registry,
+      })
+      const forget = home.effect(() => {
+        live.set(id, core)
+        return async () => {
+          live.delete(id)
+          await core.dispose()
+        }
+      }, `ctx.agents.create(${JSON.stringify(id)})`)
+      // What is wrong with the end of an agent is told to who ended it.
+      core.onDispose = () => void forget().catch(() => undefined)
+      return core
+    } catch (error) {
+      await parts.session.close()
+      throw error
+    }
   }
 
   private settingsFor({ limits, strict }: AgentOptions): Settings {

@@ -1,8 +1,14 @@
-import { type AssistantMessage, type Chunk, type Digest, type FinishReason, type JsonObject, NO_USAGE, type OnRepair, type ReasoningBlock, type TextBlock, type ToolCallBlock, type Usage, copyJson, defined, toWellFormed } from '@headrace/message'
+import { type AssistantMessage, type Chunk, type Digest, type FinishReason, type JsonObject, type OnRepair, type ReasoningBlock, type TextBlock, type ToolCallBlock, type Usage, copyJson, defined, toWellFormed } from '@headrace/message'
 import { ModelError } from './adapter.ts'
 
 type Draft<B> = { -readonly [K in keyof B]: B[K] }
 type DraftBlock = Draft<TextBlock> | Draft<ReasoningBlock> | Draft<ToolCallBlock>
+
+/** What a provider left out, or told as what is no number, is 0: an answer that was paid for must not be lost over it. */
+function usageOf(given: Partial<Usage>): Usage {
+  const count = (value: number | undefined): number => (Number.isFinite(value) && value! > 0 ? value! : 0)
+  return { input: count(given.input), cached: count(given.cached), written: count(given.written), output: count(given.output) }
+}
 
 /** Collects the chunks of one answer. */
 export class AnswerDraft {
@@ -25,7 +31,7 @@ export class AnswerDraft {
       case 'text':
       case 'reasoning': return this.addText(chunk.type, chunk.text, chunk.metadata)
       case 'tool-call': return this.addCall(chunk)
-      case 'usage': this.usage = { ...NO_USAGE, ...chunk.usage }; return
+      case 'usage': this.usage = usageOf(chunk.usage); return
       case 'wire': this.wire = chunk.digest; return
       case 'finish': this.finish = chunk.reason; return
     }
@@ -47,7 +53,7 @@ export class AnswerDraft {
       this.calls.set(chunk.index, call)
       this.blocks.push(call)
     }
-    this.grow(chunk.arguments ?? '')
+    this.grow(`${chunk.id ?? ''}${chunk.name ?? ''}${chunk.arguments ?? ''}`)
     if (chunk.id) call.id = chunk.id
     if (chunk.name) call.name = chunk.name
     if (chunk.arguments) call.arguments += chunk.arguments
@@ -70,7 +76,7 @@ export class AnswerDraft {
       if (block.type !== 'tool-call') return block.text === '' && !block.metadata ? [] : [{ ...block, text: fix(block.text) }]
       if (block.name === '') return []
       let id = fix(block.id)
-      if (id === '' || ids.has(id)) id = `call_${boundary}_${index}`
+      for (let place = index; id === '' || ids.has(id); place++) id = `call_${boundary}_${place}`
       ids.add(id)
       return [{ ...block, id, name: fix(block.name), arguments: fix(block.arguments) }]
     })

@@ -8,6 +8,7 @@ import { cancelled } from './seam.ts'
 import type { Finished } from './seams.ts'
 import type { Answer, CallDecision, ToolCall, ToolOutcome } from './tool.ts'
 import { type ToolEntry, type ToolsSnapshot, parseArguments } from './tools.ts'
+import { type Timer, startTimer } from './timer.ts'
 import type { Turn } from './turn.ts'
 
 /** A call that may run: judged, with its arguments as the tool takes them. */
@@ -60,24 +61,25 @@ export class CallBatch {
     const place = { id: block.id, name: block.name, index }
     const entry = this.tools.entries.get(block.name)
     if (!entry) return { call: place, refused: errorOutcome(`There is no tool ${JSON.stringify(block.name)}. There is: ${[...this.tools.entries.keys()].join(', ') || 'none'}.`), outcome: 'error' }
-    if (!this.core.tools.has(entry)) return { call: place, refused: errorOutcome(`The tool ${block.name} is gone: its plugin was unloaded.`), outcome: 'error' }
+    if (!this.core.tools.has(entry)) return { call: place, refused: errorOutcome(goneText(block.name)), outcome: 'error' }
     let parsed: ReturnType<typeof parseArguments>
     try {
       parsed = parseArguments(entry, block.arguments)
     } catch (error) {
       return { call: place, refused: errorOutcome(messageOf(error)), outcome: 'error' }
     }
-    const call: ToolCall = Object.freeze({ ...place, arguments: block.arguments, input: copyJson(parsed.json) as ToolCall['input'] })
+    const call: ToolCall = Object.freeze({ ...place, arguments: block.arguments, input: parsed.json })
     const answer = await this.decide(call, entry, parsed.input)
     if (answer === 'allow') return { call, entry, input: parsed.input }
     return { call, refused: errorOutcome(`The call was denied: ${answer.deny}`), outcome: 'denied' }
   }
 
   private async decide(call: ToolCall, entry: ToolEntry, input: unknown): Promise<Answer> {
-    const own = (): CallDecision => {
+    const own = async (): Promise<CallDecision> => {
       const { ask } = entry.definition
       if (ask === undefined || ask === false) return 'allow'
-      const question = ask === true ? `Run ${call.name}?` : ask(input as never)
+      // Awaited though it is synchronous: one that is not must neither run unasked nor end the process.
+      const question = ask === true ? `Run ${call.name}?` : await (ask(input as never) as string | undefined | Promise<string | undefined>)
       return question === undefined ? 'allow' : { ask: question }
     }
     try {
@@ -94,9 +96,9 @@ export class CallBatch {
   /** In parallel, but for tools that run alone. */
   private async runAll(allowed: readonly Allowed[]): Promise<void> {
     const waiting = [...allowed]
-    let timer: ReturnType<typeof setTimeout> | undefined
+    let timer: Timer
     const onAbort = (): void => {
-      timer = setTimeout(() => this.abandon.abort(new CancelledError('abandoned')), this.core.settings.grace)
+      timer = startTimer(this.core.settings.grace, () => this.abandon.abort(new CancelledError('abandoned')))
     }
     this.turn.signal.addEventListener('abort', onAbort, { once: true })
     try {
@@ -150,18 +152,21 @@ export class CallBatch {
 
   /** Runs the tool itself, against its clock, the turn, and the departure of its plugin. */
   private perform(call: ToolCall, entry: ToolEntry, input: unknown, limit: number): Promise<ToolOutcome> {
-    const { settings, departures } = this.core
+    const { settings, departures, tools } = this.core
+    // It was there when it was judged; others were judged since, and a listener may have waited.
+    if (!tools.has(entry)) return Promise.resolve(errorOutcome(goneText(call.name)))
+    if (this.turn.signal.aborted) return Promise.resolve(errorOutcome(`The tool ${call.name} was not run: the turn was cancelled.`))
     const own = new AbortController()
     const onAbort = (): void => own.abort(this.turn.signal.reason)
     this.turn.signal.addEventListener('abort', onAbort, { once: true })
-    let timer: ReturnType<typeof setTimeout> | undefined
+    let timer: Timer
     let unwatch = (): void => undefined
     const racing = new Promise<ToolOutcome>((resolve, reject) => {
       const late = (): void => {
         own.abort(new CancelledError(`the tool did not finish within ${limit} ms`))
-        timer = setTimeout(() => resolve(errorOutcome(`The tool did not finish within ${limit} ms and was told to stop. It may have had its effect.`)), settings.grace)
+        timer = startTimer(settings.grace, () => resolve(errorOutcome(`The tool did not finish within ${limit} ms and was told to stop. It may have had its effect.`)))
       }
-      timer = setTimeout(late, limit)
+      timer = startTimer(limit, late)
       unwatch = departures.watch(entry.ctx.fiber, () => {
         own.abort(new CancelledError('the plugin of the tool was unloaded'))
         resolve(errorOutcome(`The tool ${call.name} is gone: its plugin was unloaded while it ran. It may have had its effect.`))
@@ -197,4 +202,8 @@ export class CallBatch {
 /** Waits for all, then throws what the first of them threw. */
 async function settle(running: readonly Promise<void>[]): Promise<void> {
   for (const result of await Promise.allSettled(running)) if (result.status === 'rejected') throw result.reason
+}
+
+function goneText(tool: string): string {
+  return `The tool ${tool} is gone: its plugin was unloaded.`
 }

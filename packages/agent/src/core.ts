@@ -3,7 +3,9 @@ import { type CallConfig, messageOf } from '@headrace/message'
 import { ContextLog, type RunContext } from '@headrace/run-context'
 import type { ContextWeight, RequestBudget } from '@headrace/tokens'
 import type { ErrorRecord, EventDraft, Session, SessionEvent, SessionStore, TurnReason } from '@headrace/session'
+import { AgentScope } from './agent-scope.ts'
 import { Agent } from './agent.ts'
+import { Asides } from './asides.ts'
 import { AgentError, CancelledError, SeamError } from './error.ts'
 import { isRunContext } from './guards.ts'
 import { type TurnHandle, type TurnResult, lastFinish, resultOf, withdrawnResult } from './handle.ts'
@@ -14,7 +16,7 @@ import type { AdapterRegistry } from './llm.ts'
 import { Loop } from './loop.ts'
 import { LateListeners, type Prefix, recordedPrefix } from './prefix.ts'
 import { Reporter } from './report.ts'
-import { kScope, scopePlugin } from './scope.ts'
+import { orCancelled } from './seam.ts'
 import { Seams } from './seams.ts'
 import type { Settings } from './settings.ts'
 import type { SystemRegistry } from './system.ts'
@@ -78,6 +80,8 @@ export class AgentCore {
   readonly seed: ConfigSeed
   readonly cwd: string
   readonly contexts = new ContextLog()
+  readonly asides = new Asides()
+  readonly scope: AgentScope
   readonly budget: RequestBudget | undefined
   running: RunningTurn | undefined
   prefix: Prefix | undefined
@@ -92,7 +96,6 @@ export class AgentCore {
   private driving: Promise<void> | undefined
   private held: boolean
   private disposing: Promise<void> | undefined
-  private scoped: Context | undefined
   private readonly late: LateListeners
   /** Called once, when it is disposed. */
   onDispose: () => void = () => undefined
@@ -110,9 +113,10 @@ export class AgentCore {
     this.cwd = options.cwd
     this.budget = options.budget
     this.resumed = options.resumed
+    this.scope = new AgentScope(options.home, this.id)
     this.held = options.resumed
     if (options.forked) this.prefix = recordedPrefix(session)
-    this.reporter = new Reporter(ctx, () => this.view('app'), settings.strict, (data) => void session.append({ type: 'agent/override', data }))
+    this.reporter = new Reporter(ctx, this.id, (plugin) => this.view(plugin), settings.strict, (data) => void session.append({ type: 'agent/override', data }))
     this.seams = new Seams({
       ctx, agent: this.id, view: (plugin) => this.view(plugin), departures: this.departures, reporter: this.reporter,
       deadline: settings.seamTimeout, toolOutput: settings.limits.toolOutput,
@@ -132,12 +136,6 @@ export class AgentCore {
     let view = this.views.get(plugin)
     if (!view) this.views.set(plugin, (view = new Agent(this, plugin)))
     return view
-  }
-
-  /** A context whose plugins, listeners and tools serve this agent alone, and go with it. */
-  get ctx(): Context {
-    this.scoped ??= this.options.home.extend({ [kScope]: this.id }).plugin(scopePlugin).ctx
-    return this.scoped
   }
 
   get blobs(): { blob(digest: string): Promise<Uint8Array | undefined> } {
@@ -211,13 +209,19 @@ export class AgentCore {
 
   private async end(): Promise<void> {
     this.stop('the agent was disposed')
+    this.asides.cancel('the agent was disposed')
     await this.idle()
+    await this.asides.settled()
     this.tools.forget(this.id)
     this.system.forget(this.id)
-    this.inbox.close('withdrawn', 'the agent was disposed; the prompt waits in the log')
-    await this.scoped?.fiber.dispose()
-    await this.session.close()
-    this.onDispose()
+    try {
+      await this.scope.dispose()
+    } finally {
+      // In the frame in which the log closes: a plugin of its own may have prompted it until now.
+      this.inbox.close('withdrawn', 'the agent was disposed; the prompt waits in the log')
+      // Also where its store failed: the session can be resumed.
+      await this.session.close().finally(() => this.onDispose())
+    }
   }
 
   // For the loop.
@@ -235,7 +239,7 @@ export class AgentCore {
   async contextFor(turn: Turn, prompt: number | undefined): Promise<RunContext | undefined> {
     const queued = prompt === undefined ? undefined : this.session.at(prompt)
     if (queued?.type === 'prompt/queued' && queued.data.context !== undefined) return this.contexts.decode(queued.data.context)
-    const context: unknown = await this.options.context?.(turn)
+    const context: unknown = await orCancelled(turn.signal, Promise.resolve(this.options.context?.(turn)))
     if (context === undefined || isRunContext(context)) return context
     throw new AgentError('CONTEXT_INVALID', 'the context of an agent is a function that gives a RunContext or undefined; it gave something else')
   }

@@ -12,3 +12,8 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 export function hasString<K extends string>(value: unknown, key: K): value is Record<K, string> {
   return isObject(value) && typeof value[key] === 'string'
 }
+
+/** A promise where none belongs is refused by its type; that it is rejected later must not end the process. */
+export function disown(value: unknown): void {
+  if (value instanceof Promise) value.catch(() => undefined)
+}

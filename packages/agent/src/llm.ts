@@ -1,7 +1,9 @@
 import { type Context, Service } from 'cordis'
 import type { CallConfig, Chunk, Request } from '@headrace/message'
 import { type Adapter, type AdapterTools, ModelError } from './adapter.ts'
+import { describe } from './decision.ts'
 import { AgentError } from './error.ts'
+import { disown, isObject } from './guards.ts'
 import { pluginOf } from './scope.ts'
 
 declare module 'cordis' {
@@ -42,7 +44,11 @@ export class AdapterRegistry {
     this.issued.delete(request)
     const refusal = this.refusal(request.config)
     if (refusal !== undefined) throw new ModelError({ kind: 'invalid', message: refusal })
-    return this.adapters.get(request.config.provider)!.adapter.stream(request, tools ?? NO_BLOBS)
+    const { adapter, plugin } = this.adapters.get(request.config.provider)!
+    const stream: unknown = adapter.stream(request, tools ?? NO_BLOBS)
+    if (isObject(stream) && Symbol.asyncIterator in stream) return stream as unknown as AsyncIterable<Chunk>
+    disown(stream)
+    throw new AgentError('ADAPTER_INVALID', `the adapter ${JSON.stringify(request.config.provider)} of plugin ${plugin} gave ${stream instanceof Promise ? 'a promise' : describe(stream)}, not an async iterable`)
   }
 }
 

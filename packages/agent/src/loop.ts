@@ -1,4 +1,4 @@
-import { type Failure, type Request, messageOf } from '@headrace/message'
+import { type AssistantMessage, type Failure, type Request, messageOf } from '@headrace/message'
 import { type EpochHeader, type ErrorRecord, type EventDraft, type OwnedConfig, type QueuedPrompt, type SessionEvent, type TurnReason, assembleRequest, proveRequest } from '@headrace/session'
 import { ModelError } from './adapter.ts'
 import { AnswerDraft } from './answer.ts'
@@ -12,6 +12,7 @@ import { settleLoading } from './loading.ts'
 import { type Prefix, prefixOf } from './prefix.ts'
 import { cancelled } from './seam.ts'
 import { pull } from './stream.ts'
+import { startTimer } from './timer.ts'
 import type { Step, Turn } from './turn.ts'
 
 /** The loop. It reads like its picture in the design, top to bottom. */
@@ -29,7 +30,7 @@ export class Loop {
     const { core } = this
     const running = this.startTurn()
     const { limits } = core.settings
-    const timer = limits.time > 0 ? setTimeout(() => running.controller.abort(new LimitError('time', limits.time)), limits.time) : undefined
+    const timer = limits.time > 0 ? startTimer(limits.time, () => running.controller.abort(new LimitError('time', limits.time))) : undefined
     try {
       await this.answer(running)
     } catch (error) {
@@ -59,19 +60,20 @@ export class Loop {
   private async answer(running: RunningTurn): Promise<void> {
     const { core, core: { session, seams } } = this
     const { turn } = running
-    const { ledger } = session
     await this.bringContext(running)
     if (!this.ready) await settleLoading(core, turn.signal)
     this.ready = true
-    const prompt = ledger.turn!.unsubmitted ? promptOf(session.at(ledger.turn!.prompt!)) : undefined
-    if (prompt) {
-      const blocked = await this.submit(turn, prompt)
-      if (blocked !== undefined) return core.endTurn('blocked', { code: 'BLOCKED', message: blocked })
+    const { unsubmitted, prompt } = session.ledger.turn!
+    if (unsubmitted) {
+      const submitted = await this.submit(turn, promptOf(session.at(prompt!))!)
+      if (typeof submitted === 'string') return core.endTurn('blocked', { code: 'BLOCKED', message: submitted })
+      session.append(submitted)
     }
-    const waits = (): boolean => ledger.owed || ledger.queue.some((queued) => queued.steer)
+    // Asked of the session each time: after an append that it refused, its ledger is another one.
+    const waits = (): boolean => session.ledger.owed || session.ledger.queue.some((queued) => queued.steer)
     for (let again = false; again || waits(); ) {
       await this.takeSteers(turn)
-      const next = ledger.turn!.steps + 1
+      const next = session.ledger.turn!.steps + 1
       if (next > core.settings.limits.steps) throw new LimitError('steps', core.settings.limits.steps)
       const decision = await seams.preStep(turn, Object.freeze({ number: next, attempt: 1, ...(turn.continue && { continue: true as const }) }))
       if (decision !== 'go') return core.endTurn('stopped', { code: 'STOPPED', message: decision.stop })
@@ -88,23 +90,28 @@ export class Loop {
     running.weight = running.context && core.budget?.weigh(running.context)
   }
 
-  /** A prompt through `agent/prompt-submit` into the history, with its contexts, in one append. Returns why it was blocked. */
-  private async submit(turn: Turn, queued: QueuedPrompt): Promise<string | undefined> {
-    const { seams, session } = this.core
-    const submitted = await seams.promptSubmit(turn, Object.freeze({ input: queued.input, steer: queued.steer }))
+  /** A prompt through `agent/prompt-submit`. Returns what it is in the history, its contexts behind it, for one append; or why it was blocked. */
+  private async submit(turn: Turn, queued: QueuedPrompt): Promise<string | readonly EventDraft[]> {
+    const submitted = await this.core.seams.promptSubmit(turn, Object.freeze({ input: queued.input, steer: queued.steer }))
     if ('block' in submitted) return submitted.block
     const contexts = wireOrder(submitted.contexts).map(({ message, owner }): EventDraft => ({ type: 'context/message', data: { message, owner } }))
-    session.append([{ type: 'user/message', data: { ...(submitted.rewritten ?? { message: queued.input, owner: queued.owner }), prompt: queued.seq } }, ...contexts])
-    return undefined
+    return [{ type: 'user/message', data: { ...(submitted.rewritten ?? { message: queued.input, owner: queued.owner }), prompt: queued.seq } }, ...contexts]
   }
 
   private async takeSteers(turn: Turn): Promise<void> {
     const { core, core: { session } } = this
     for (const queued of session.ledger.queue) {
-      if (!queued.steer) continue
+      const isWaiting = (): boolean => session.ledger.queue.some(({ seq }) => seq === queued.seq)
+      if (!queued.steer || !isWaiting()) continue
+      const submitted = await this.submit(turn, queued)
+      // It may have been taken back meanwhile.
+      if (!isWaiting()) continue
+      if (typeof submitted === 'string') {
+        core.inbox.withdraw(queued.seq, `blocked: ${submitted}`)
+        continue
+      }
       core.follow(queued.seq)
-      const blocked = await this.submit(turn, queued)
-      if (blocked !== undefined) core.inbox.withdraw(queued.seq, `blocked: ${blocked}`)
+      session.append(submitted)
     }
   }
 
@@ -211,6 +218,7 @@ export class Loop {
     const { core, core: { session, seams, llm } } = this
     const dispatch = request.dispatch!
     const draft = new AnswerDraft(core.settings.limits.answer)
+    let message: AssistantMessage
     const repaired = (at: string): void => core.reporter.report({ kind: 'repaired', plugin: 'loop', seam: 'llm/stream', problem: `${at} had a lone surrogate; it was replaced` })
     try {
       llm.issue(request, core.blobs)
@@ -219,10 +227,11 @@ export class Loop {
         session.live.emit('chunk', chunk)
       })
       if (!draft.finish) throw new ModelError({ kind: 'network', message: 'the answer ended before it was complete' })
+      message = draft.message(boundary, repaired)
     } catch (error) {
       if (turn.signal.aborted) {
-        const message = draft.message(boundary, repaired)
-        const kept: EventDraft[] = message.content.length > 0 ? [{ type: 'assistant/message', data: { message, dispatch, interrupted: true } }] : []
+        const said = draft.message(boundary, repaired)
+        const kept: EventDraft[] = said.content.length > 0 ? [{ type: 'assistant/message', data: { message: said, dispatch, interrupted: true } }] : []
         session.append([{ type: 'request/end', data: { dispatch, outcome: 'aborted', ...draft.told } }, ...kept])
         throw cancelled(turn.signal)
       }
@@ -234,7 +243,7 @@ export class Loop {
     }
     const events = session.append([
       { type: 'request/end', data: { dispatch, outcome: 'ok', ...draft.told } },
-      { type: 'assistant/message', data: { message: draft.message(boundary, repaired), dispatch } },
+      { type: 'assistant/message', data: { message, dispatch } },
     ])
     if (draft.usage) core.budget?.recordUsage(request, draft.usage, context && { contextDigest: context.digest })
     return events[1]!.seq

@@ -2,7 +2,7 @@ import type { Context } from 'cordis'
 import { messageOf } from '@headrace/message'
 import type { Agent } from './agent.ts'
 import { SeamError } from './error.ts'
-import { type Hook, Hooks } from './hooks.ts'
+import { type Hook, Hooks, pluginOfHook } from './hooks.ts'
 
 /** Something that went wrong and did not stop the agent: who, where, what. Also in Cordis' log. */
 export interface Report {
@@ -33,19 +33,27 @@ export class Reporter {
   /** Logs an override (L15). */
   readonly override: (note: OverrideNote) => void
   private readonly ctx: Context
-  private readonly agent: () => Agent
+  private readonly agent: string
+  private readonly view: (plugin: string) => Agent
+  private telling = false
   readonly strict: boolean
 
-  constructor(ctx: Context, agent: () => Agent, strict: boolean, override: (note: OverrideNote) => void) {
+  constructor(ctx: Context, agent: string, view: (plugin: string) => Agent, strict: boolean, override: (note: OverrideNote) => void) {
     this.ctx = ctx
     this.agent = agent
+    this.view = view
     this.strict = strict
     this.override = override
   }
 
   report(report: Report): void {
     this.ctx.logger('headrace').warn('plugin %s in %s: %s', report.plugin, report.seam, report.problem)
-    emitGuarded(new Hooks(this.ctx).all('agent/report'), [this.agent(), Object.freeze(report)], () => undefined)
+    // What a listener causes to be reported stands in Cordis' log only: listeners must not answer each other for ever.
+    if (this.telling) return
+    this.telling = true
+    Object.freeze(report)
+    for (const hook of new Hooks(this.ctx).of('agent/report', this.agent)) emitGuarded([hook], [this.view(pluginOfHook(hook)), report], () => undefined)
+    this.telling = false
   }
 
   /** What failed and is passed over. */

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { type JsonObject, copyJson, messageOf } from '@headrace/message'
 import { AgentError } from './error.ts'
-import { isObject } from './guards.ts'
+import { disown, isObject } from './guards.ts'
 import type { ToolDefinition, ToolSchemaLike } from './tool.ts'
 
 /** What checks and describes a tool's arguments, made once. */
@@ -13,7 +13,8 @@ export interface Parameters {
   parse(input: unknown): unknown
 }
 
-const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false, logger: false })
+/** Keeps no schema by its `$id`: a plugin that is loaded again has the same. */
+const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false, logger: false, addUsedSchema: false })
 
 /** @throws AgentError where the schema is neither a Standard Schema with JSON Schema nor JSON Schema of an object */
 export function toParameters(tool: string, parameters: ToolDefinition['parameters']): Parameters {
@@ -32,6 +33,7 @@ function fromStandard(tool: string, standard: ToolSchemaLike): Parameters {
     schema: objectSchema(tool, schema as JsonObject),
     parse(input) {
       const result = props.validate(input) as StandardSchemaV1.Result<unknown>
+      disown(result)
       if (result instanceof Promise) throw new AgentError('TOOL_INVALID', `tool ${tool}: its schema is asynchronous`)
       if (result.issues) throw new AgentError('ARGUMENTS_INVALID', result.issues.map((issue) => `${pathOf(issue.path)}${issue.message}`).join('; '))
       return result.value

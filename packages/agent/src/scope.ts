@@ -4,7 +4,10 @@ import type { Owner } from '@headrace/message'
 /** On a context: the id of the one agent that its listeners, tools and sections serve. */
 export const kScope = Symbol.for('headrace.scope')
 
-/** The plugin that `agent.ctx` runs in; what is registered there directly is the app's. */
+/** On a context that a plugin took from its view of an agent: the plugin. */
+export const kAuthor = Symbol.for('headrace.author')
+
+/** The plugin that `agent.ctx` runs in; what is registered there directly is whose view of the agent it was taken from. */
 export const scopePlugin = { name: 'agent-scope', inject: ['sessions', 'llm', 'tools', 'system', 'agents'], apply: (): void => undefined }
 
 /** The agent a context is bound to; `undefined` on the app's own context, which serves every agent. */
@@ -22,9 +25,9 @@ export function serves(ctx: Context, agent: string): boolean {
 export function pluginOf(ctx: Context): string {
   for (let { fiber } = ctx; fiber.runtime && fiber.runtime.callback !== scopePlugin.apply; { fiber } = fiber.parent) {
     const { name } = fiber.runtime
-    if (name) return name === 'app' ? 'app-plugin' : name.toWellFormed().replace(/\s+/g, '-')
+    if (name) return name.toWellFormed().replace(/\s+/g, '-').replace(/^app(?=\/|$)/, 'app-plugin')
   }
-  return 'app'
+  return (Reflect.get(ctx, kAuthor) as string | undefined) ?? 'app'
 }
 
 /** How one signs (L14): `plugin/key` where a key was given; else the app signs `app`, and a plugin with where it acts. */

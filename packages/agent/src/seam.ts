@@ -1,6 +1,7 @@
 import { messageOf } from '@headrace/message'
 import { CancelledError, SeamError } from './error.ts'
 import { type Departures, type Hook, type Hooks, pluginOfHook } from './hooks.ts'
+import { type Timer, startTimer } from './timer.ts'
 
 /** Replaces what the other listeners contributed, on purpose: see {@link override}. */
 export class Override<T> {
@@ -117,7 +118,7 @@ class Guard {
   private readonly late: () => SeamError
   private left: number
   private since = 0
-  private timer: ReturnType<typeof setTimeout> | undefined
+  private timer: Timer
   private settle: ((error: Error | typeof GONE) => void) | undefined
   private readonly unwatch: () => void
   private readonly onAbort = (): void => this.settle?.(cancelled(this.seam.signal))
@@ -147,7 +148,7 @@ class Guard {
   resume(): void {
     if (this.over || this.left === Infinity) return
     this.since = performance.now()
-    this.timer = setTimeout(() => this.settle?.(this.late()), Math.max(0, this.left))
+    this.timer = startTimer(Math.max(0, this.left), () => this.settle?.(this.late()))
   }
 
   stop(): void {
@@ -160,4 +161,14 @@ class Guard {
 
 export function cancelled(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new CancelledError(messageOf(signal.reason))
+}
+
+/** What a promise comes to; or throws once the signal is aborted, for work that may not honour it. */
+export function orCancelled<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(cancelled(signal))
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
 }

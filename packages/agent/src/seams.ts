@@ -110,7 +110,7 @@ export class Seams {
     })
   }
 
-  preExecute(turn: Turn, call: ToolCall, own: () => CallDecision): Promise<CallDecision> {
+  preExecute(turn: Turn, call: ToolCall, own: () => Promise<CallDecision>): Promise<CallDecision> {
     const rule = decisionRule("'allow', { deny } or { ask }", (value): value is CallDecision => value === 'allow' || hasString(value, 'deny') || hasString(value, 'ask'))
     return this.dispatch('tools/pre-execute', turn, [call], rule, own)
   }

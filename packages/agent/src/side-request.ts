@@ -29,7 +29,11 @@ export interface SideAnswer {
  *
  * @throws AgentError before the session's first step; ModelError
  */
-export async function askAside(core: AgentCore, owner: string, inputs: readonly ContributionInput[], options: AskOptions): Promise<SideAnswer> {
+export function askAside(core: AgentCore, owner: string, inputs: readonly ContributionInput[], options: AskOptions): Promise<SideAnswer> {
+  return core.asides.run((ending) => ask(core, owner, inputs, options, ending))
+}
+
+async function ask(core: AgentCore, owner: string, inputs: readonly ContributionInput[], options: AskOptions, ending: AbortSignal): Promise<SideAnswer> {
   const { session } = core
   const { header } = session.headers
   if (!header) throw new AgentError('ASK_TOO_EARLY', 'a side request goes under the header of the last request, and this session has sent none yet; prompt it first')
@@ -39,6 +43,7 @@ export async function askAside(core: AgentCore, owner: string, inputs: readonly 
     tools: options.tools === 'none' ? options.tools : undefined,
   })
   const history = session.surface.snapshot()
+  const turn = core.running?.turn
   const { seq: dispatch, data } = session.append<'request/dispatch'>({
     type: 'request/dispatch',
     data: {
@@ -48,7 +53,7 @@ export async function askAside(core: AgentCore, owner: string, inputs: readonly 
   })
   session.checkDispatch({ type: 'request/dispatch', seq: dispatch, time: 0, data })
   await session.flush()
-  const signal = AbortSignal.any([core.running?.turn.signal, options.signal].filter((one) => one !== undefined))
+  const signal = AbortSignal.any([ending, turn?.signal, options.signal].filter((one) => one !== undefined))
   const assembled = assembleRequest({ session: session.id, dispatch, header, history, side: data })
   return receive(core, Object.freeze(Object.defineProperty(assembled, 'signal', { value: signal, enumerable: true }) as Request))
 }
@@ -58,10 +63,12 @@ async function receive(core: AgentCore, request: Request): Promise<SideAnswer> {
   const dispatch = request.dispatch!
   const turn: Turn = core.running?.turn ?? Object.freeze({ number: session.ledger.turns, signal: request.signal })
   const draft = new AnswerDraft(core.settings.limits.answer)
+  let message: AssistantMessage
   try {
     llm.issue(request, core.blobs)
     await pull(seams.stream(turn, request, () => llm.stream(request)), request.signal, (chunk) => draft.add(chunk))
     if (!draft.finish) throw new ModelError({ kind: 'network', message: 'the answer ended before it was complete' })
+    message = draft.message(dispatch, () => undefined)
   } catch (error) {
     const failure = error instanceof ModelError ? error.failure : { kind: request.signal.aborted ? 'aborted' as const : 'unknown' as const, message: messageOf(error) }
     session.append({ type: 'request/end', data: { dispatch, outcome: request.signal.aborted ? 'aborted' : 'error', ...draft.told, error: failure } })
@@ -69,7 +76,6 @@ async function receive(core: AgentCore, request: Request): Promise<SideAnswer> {
   } finally {
     llm.revoke(request)
   }
-  const message = draft.message(dispatch, () => undefined)
   session.append({ type: 'request/end', data: { dispatch, outcome: 'ok', ...draft.told, answer: message } })
   return { message, usage: draft.usage ?? NO_USAGE, finish: draft.finish }
 }

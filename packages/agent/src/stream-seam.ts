@@ -2,6 +2,7 @@ import type { Chunk } from '@headrace/message'
 import { ModelError } from './adapter.ts'
 import { describe } from './decision.ts'
 import { SeamError } from './error.ts'
+import { disown } from './guards.ts'
 import { type Hook, pluginOfHook } from './hooks.ts'
 import { problemOf } from './report.ts'
 
@@ -29,6 +30,7 @@ export function dispatchStream(hooks: readonly Hook[], args: (plugin: string) =>
     const open = (): AsyncIterable<Chunk> => {
       const stream: unknown = hook.callback.apply(null, [...args(plugin), next])
       if (typeof stream === 'object' && stream !== null && Symbol.asyncIterator in stream) return stream as AsyncIterable<Chunk>
+      disown(stream)
       throw new SeamError(plugin, seam, `returned ${describe(stream)}, not an async iterable`)
     }
     const told = (error: unknown): boolean => passing.has(error) || error instanceof ModelError || error instanceof SeamError

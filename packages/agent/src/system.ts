@@ -3,6 +3,7 @@ import { type Owner, copyList, sameJson } from '@headrace/message'
 import type { SectionOwner } from '@headrace/session'
 import type { Agent } from './agent.ts'
 import { SeamError } from './error.ts'
+import { disown } from './guards.ts'
 import { messageOf } from '@headrace/message'
 import { type Place, byPlace, ownerOf, pluginOf, serves } from './scope.ts'
 
@@ -64,6 +65,7 @@ function readSection(plugin: string, read: () => unknown): string {
   try {
     const value = read()
     if (typeof value === 'string') return value
+    disown(value)
     throw new TypeError(`returned ${value instanceof Promise ? 'a promise; a section is synchronous text' : typeof value}`)
   } catch (error) {
     throw new SeamError(plugin, 'system', messageOf(error), { cause: error })

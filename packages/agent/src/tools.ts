@@ -1,5 +1,5 @@
 import { type Context, Service } from 'cordis'
-import { type Owner, type ToolSchema, copyJson, copyList, messageOf } from '@headrace/message'
+import { type JsonObject, type Owner, type ToolSchema, copyJson, copyList, messageOf } from '@headrace/message'
 import { byCodeUnits } from '@headrace/session'
 import { AgentError } from './error.ts'
 import { type Parameters, toParameters } from './schema.ts'
@@ -114,7 +114,7 @@ export class ToolsService extends Service {
 }
 
 /** The arguments of a call, parsed and checked. @throws AgentError that tells the model what does not fit */
-export function parseArguments(entry: ToolEntry, text: string): { readonly input: unknown; readonly json: unknown } {
+export function parseArguments(entry: ToolEntry, text: string): { readonly input: unknown; readonly json: JsonObject } {
   let json: unknown
   try {
     json = text.trim() === '' ? {} : JSON.parse(text)
@@ -123,7 +123,7 @@ export function parseArguments(entry: ToolEntry, text: string): { readonly input
   }
   if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new AgentError('ARGUMENTS_INVALID', 'The arguments must be a JSON object.')
   try {
-    return { json, input: entry.parse(structuredClone(json)) }
+    return { json: copyJson(json as JsonObject, 'arguments'), input: entry.parse(structuredClone(json)) }
   } catch (error) {
     throw new AgentError('ARGUMENTS_INVALID', `The arguments do not fit: ${messageOf(error)}.`)
   }

@@ -101,7 +101,7 @@ function checkEvent(data: unknown): void {
   throw new ContextEventError('CONTEXT_EVENT_INVALID', `a logged context has the shape ${shape}`)
 }
 
-function isSection(value: unknown): value is EventSection {
+export function isSection(value: unknown): value is EventSection {
   if (!isPlain(value)) return false
   const { name, where, digest, ...body } = value as Partial<Record<keyof Section, unknown>> & { in?: unknown }
   return typeof name === 'string' && (where === 'head' || where === 'tail') && typeof digest === 'string' &&

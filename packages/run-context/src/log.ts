@@ -1,7 +1,8 @@
 import type { Digest, Json } from '@headrace/message'
 import type { SessionEvent } from '@headrace/session'
 import type { RunContext } from './context.ts'
-import { type ContextEvent, contextEvent, decode } from './event.ts'
+import { type ContextEvent, contextEvent, decode, isSection } from './event.ts'
+import { isPlain } from './input.ts'
 
 declare module '@headrace/session' {
   interface EventMap {
@@ -24,10 +25,11 @@ export class ContextLog {
   }
 
   private carry(seq: number, data: unknown): void {
-    const { sections } = data as Partial<ContextEvent>
+    // Of a log that anybody may have written: what is no context is told where it is decoded.
+    const sections = isPlain(data) ? (data as Partial<ContextEvent>).sections : undefined
     if (!Array.isArray(sections)) return
-    for (const section of sections as ContextEvent['sections']) {
-      if ('rendered' in section && !this.bodies.has(section.digest)) this.bodies.set(section.digest, { seq, rendered: section.rendered })
+    for (const section of sections) {
+      if (isSection(section) && 'rendered' in section && !this.bodies.has(section.digest)) this.bodies.set(section.digest, { seq, rendered: section.rendered })
     }
   }
 

@@ -41,6 +41,7 @@ export class Check {
       case 'session/open':
         this.count(data, 'version')
         this.string(data, 'id')
+        if (data.cwd !== undefined) this.string(data, 'cwd')
         return data.seed === undefined ? undefined : this.messages(data, 'seed')
       case 'prompt/queued':
         this.string(data, 'owner')

@@ -1,5 +1,6 @@
 import type { CallConfig, ConfigField, Message, Owner, ToolSchema } from '@headrace/message'
 import { adoptJson, copyJson, copyList, defined, sameValue } from '@headrace/message'
+import { LogError } from './error.ts'
 
 /** A system section as a part of `EpochHeader.system`: who added it, and its length in UTF-16 units. Sections are joined by a blank line. */
 export interface SectionOwner {
@@ -186,6 +187,8 @@ function diffSystem(base: string | undefined, next: string | undefined): SystemD
 function applySystem(base: string | undefined, delta: SystemDelta | ''): string | undefined {
   if (delta === '') return undefined
   const from = base === undefined ? [] : base.split('\n')
+  // A line kept twice would let a small log unfold without end.
+  if (delta.head + delta.tail > from.length) throw new LogError(`a system delta keeps ${delta.head + delta.tail} lines of ${from.length}`)
   return [...from.slice(0, delta.head), ...delta.lines, ...from.slice(from.length - delta.tail)].join('\n')
 }
 

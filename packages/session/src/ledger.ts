@@ -24,13 +24,16 @@ export interface OpenTurn {
   step: { readonly number: number; readonly boundary: number } | undefined
 }
 
+/** Stands for the boundary of a side request, which answers nothing. */
+const SIDE = -1
+
 /** What is queued and what is owed, derived from a log one event at a time. */
 export class Ledger {
   turn: OpenTurn | undefined
   /** Turns started. */
   turns = 0
   private readonly prompts = new Map<number, QueuedPrompt>()
-  /** Open dispatches of steps, by seq: their boundary. */
+  /** Open dispatches, by seq: their boundary. */
   private readonly dispatches = new Map<number, number>()
   /** Seq of the newest thing that must be answered, and how far everything is answered or settled. */
   private newestOwing = -1
@@ -51,6 +54,11 @@ export class Ledger {
     return [...this.dispatches.keys()]
   }
 
+  /** Those of them that are the open step's: a side request may outlive the step it began in. */
+  get openAttempts(): readonly number[] {
+    return [...this.dispatches].flatMap(([dispatch, boundary]) => (boundary === SIDE ? [] : [dispatch]))
+  }
+
   /** @throws LogError where turns and steps do not nest */
   apply(event: SessionEvent): void {
     const { seq } = event
@@ -64,7 +72,7 @@ export class Ledger {
       case 'user/message': return this.submit(seq, event.data.prompt)
       case 'context/message': if (event.data.steer) this.newestOwing = seq; return
       case 'tool/result': this.newestOwing = seq; return
-      case 'request/dispatch': this.dispatches.set(seq, event.data.purpose === undefined ? event.data.boundary : -1); return
+      case 'request/dispatch': this.dispatches.set(seq, event.data.purpose === undefined ? event.data.boundary : SIDE); return
       case 'request/end': return this.endRequest(seq, event.data)
     }
   }

@@ -18,8 +18,10 @@ export function honestResult(call: CallRef & { readonly id: string; readonly nam
 /**
  * What a log that was cut off needs so that it can go on: open requests end, open calls get honest results. The step is closed by the
  * caller, once these are appended. Nothing is deleted and no tool runs again (L16).
+ *
+ * @param dispatches those that nobody will end any more
  */
-export function repairs(fold: Fold): readonly EventDraft[] {
-  const ends = fold.ledger.openDispatches.map((dispatch): EventDraft => ({ type: 'request/end', data: { dispatch, outcome: 'aborted', error: { kind: 'aborted', message: 'the process ended before the answer was complete' } } }))
+export function repairs(fold: Fold, dispatches: readonly number[]): readonly EventDraft[] {
+  const ends = dispatches.map((dispatch): EventDraft => ({ type: 'request/end', data: { dispatch, outcome: 'aborted', error: { kind: 'aborted', message: 'the process ended before the answer was complete' } } }))
   return [...ends, ...fold.surface.openCalls().map((call) => honestResult(call))]
 }

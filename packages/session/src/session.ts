@@ -215,14 +215,14 @@ export class Session {
     return events.length
   }
 
-  /** Ends what is open: requests, then calls with honest results, then the step, in one append (L16). */
+  /** Ends what is open: requests, then calls with honest results, then the step, in one append (L16). Side requests go on, unless all is lost. */
   closeStep(reason: StepReason, more: Pick<EventMap['step/end'], 'error' | 'budget'> = {}): readonly SessionEvent[] {
-    const { turn } = this.fold.ledger
+    const { turn, openDispatches, openAttempts } = this.fold.ledger
     const end = (): EventDraft | undefined => turn?.step && {
       type: 'step/end',
       data: { turn: turn.number, step: turn.step.number, reason, digest: this.fold.surface.closingChain(), ...more },
     }
-    return this.append([...repairs(this.fold), end])
+    return this.append([...repairs(this.fold, reason === 'lost' ? openDispatches : openAttempts), end])
   }
 
   /** Flushes and gives the lease back. */

@@ -55,8 +55,11 @@ export class SessionView {
 
   /** @throws LogError for a core type, or one marked as required */
   append<T extends EventType>(draft: EventDraft<T>): SessionEvent<T> {
-    if (CORE_TYPES.has(draft.type)) throw new LogError(`${draft.type} is written by the loop only; use the agent's methods`, undefined, 'LOG_CORE_TYPE')
-    return this.session.append(draft)
+    // Read once, and one draft only: what was judged is what is appended.
+    const { type, data } = draft
+    if (typeof type !== 'string') throw new LogError('append takes one event, { type, data }')
+    if (CORE_TYPES.has(type)) throw new LogError(`${type} is written by the loop only; use the agent's methods`, undefined, 'LOG_CORE_TYPE')
+    return this.session.append({ type, data } as EventDraft<T>)
   }
 
   /** Resolves when everything appended so far is durable. */
