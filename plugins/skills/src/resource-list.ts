@@ -41,8 +41,12 @@ export function resourceLines({ paths, more }: ResourceList): string {
 }
 
 async function leadsInside(real: string, path: string, disk: Disk): Promise<boolean> {
-  const target = await disk.real(join(real, path)).catch(() => '')
-  return isInside(real, target) && (await disk.stat(target).then(({ kind }) => kind === 'file', () => false))
+  try {
+    const target = await disk.real(join(real, path))
+    return isInside(real, target) && disk.stat(target).kind === 'file'
+  } catch {
+    return false
+  }
 }
 
 /** True for what is below a folder; both without links. */

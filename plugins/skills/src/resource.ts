@@ -21,7 +21,7 @@ export async function openResource(skill: Skill, path: string, disk: Disk, confi
     const folder = await disk.real(skill.folder)
     const real = await disk.real(join(folder, path))
     if (!isInside(folder, real)) throw outside
-    const { kind, size } = await disk.stat(real)
+    const { kind, size } = disk.stat(real)
     if (kind === 'folder') return resourceLines(await listResources(folder, disk, config.maxResources, real.slice(folder.length + 1))) || `There are no files in ${shown}.`
     if (kind === 'other') throw new Error('it is not a regular file')
     if (size > config.maxFile) throw new Error(`it has ${size} bytes, more than ${config.maxFile}`)

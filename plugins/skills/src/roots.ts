@@ -14,23 +14,31 @@ export interface Root {
 const IN_FOLDER: readonly string[] = [join('.agents', 'skills'), join('.claude', 'skills')]
 
 /** The roots that count for an agent's folder, the first ones first: what the app names, the project's from the folder up, the user's. */
-export async function rootsOf(cwd: string, config: Config, disk: Disk): Promise<readonly Root[]> {
+export function rootsOf(cwd: string, config: Config, disk: Disk): readonly Root[] {
   const home = homedir()
   const configured = config.roots.map((path) => (path === '~' || /^~[/\\]/.test(path) ? join(home, path.slice(1)) : resolve(cwd, path)))
-  const project = config.project ? (await foldersUp(cwd, config.projectMarkers, disk)).flatMap((folder) => IN_FOLDER.map((path) => join(folder, path))) : []
+  const project = config.project ? foldersUp(cwd, config.projectMarkers, disk).flatMap((folder) => IN_FOLDER.map((path) => join(folder, path))) : []
   const user = config.user ? [join(configHome(home), 'headrace', 'skills'), ...IN_FOLDER.map((path) => join(home, path))] : []
   const all = [configured, project, user].flatMap((paths, index) => paths.map((path): Root => ({ path, source: (['config', 'project', 'user'] as const)[index]! })))
   return all.filter(({ path }, index) => all.findIndex((other) => other.path === path) === index)
 }
 
 /** From a folder up to the project's root, both included; where there is no project, the folder alone. */
-async function foldersUp(cwd: string, markers: readonly string[], disk: Disk): Promise<readonly string[]> {
+function foldersUp(cwd: string, markers: readonly string[], disk: Disk): readonly string[] {
   const folders: string[] = []
   for (let at = resolve(cwd); ; at = dirname(at)) {
     folders.push(at)
-    const marked = await Promise.all(markers.map((marker) => disk.stat(join(at, marker)).then(() => true, () => false)))
-    if (marked.includes(true)) return folders
+    if (markers.some((marker) => isThere(join(at, marker), disk))) return folders
     if (dirname(at) === at) return folders.slice(0, 1)
+  }
+}
+
+function isThere(path: string, disk: Disk): boolean {
+  try {
+    disk.stat(path)
+    return true
+  } catch {
+    return false
   }
 }
 

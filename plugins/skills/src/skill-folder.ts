@@ -1,6 +1,6 @@
 import { basename, dirname, join } from 'node:path'
 import { type Finding, finding } from './diagnostic.ts'
-import type { Disk } from './disk.ts'
+import type { Disk, Stat } from './disk.ts'
 import { isAbsent, isPassing, reasonOf } from './error.ts'
 import { SKILL_FILE } from './skill.ts'
 import { type SkillFile, readSkillFile } from './skill-file.ts'
@@ -19,16 +19,14 @@ export interface Seen extends SkillFile {
 /** A folder in a root: a skill, if it holds a SKILL.md. */
 export class SkillFolder {
   readonly path: string
+  /** Absolute path of the SKILL.md, as it was found. */
+  readonly file: string
   private stamp: string | undefined
   private last: Seen | undefined
 
   constructor(path: string) {
     this.path = path
-  }
-
-  /** Absolute path of the SKILL.md, as it was found. */
-  get file(): string {
-    return join(this.path, SKILL_FILE)
+    this.file = join(path, SKILL_FILE)
   }
 
   /** Nothing where there is no SKILL.md. */
@@ -36,24 +34,32 @@ export class SkillFolder {
     return this.last
   }
 
-  /** Looks whether it changed, and reads it only then. True where what was seen is another now. */
-  async look(disk: Disk, slices: Slices, maxFile: number): Promise<boolean> {
+  /** Looks whether it changed, at once, and reads it only then. True where what was seen is another now. */
+  look(disk: Disk, slices: Slices, maxFile: number): boolean | Promise<boolean> {
     const before = this.last
     try {
-      const { kind, size, stamp } = await disk.stat(this.file)
-      if (stamp === this.stamp) return false
+      const stat = disk.stat(this.file)
+      if (stat.stamp === this.stamp) return false
       this.stamp = undefined
-      if (kind !== 'file') this.last = this.refused('FILE_KIND', 'it is not a regular file')
-      else if (size > maxFile) this.last = this.refused('FILE_LARGE', `it has ${size} bytes, more than ${maxFile}; move what is long to other files of the skill`)
-      else this.last = await this.read(disk, slices)
-      this.stamp = stamp
-      return true
+      return this.take(stat, disk, slices, maxFile).catch((error: unknown) => this.failed(before, error))
     } catch (error) {
-      this.stamp = undefined
-      if (isPassing(error) && before) return false
-      this.last = isAbsent(error) ? undefined : this.refused('FILE_UNREADABLE', `it cannot be read: ${reasonOf(error)}`)
-      return !isSame(before, this.last)
+      return this.failed(before, error)
     }
+  }
+
+  private async take({ kind, size, stamp }: Stat, disk: Disk, slices: Slices, maxFile: number): Promise<boolean> {
+    if (kind !== 'file') this.last = this.refused('FILE_KIND', 'it is not a regular file')
+    else if (size > maxFile) this.last = this.refused('FILE_LARGE', `it has ${size} bytes, more than ${maxFile}; move what is long to other files of the skill`)
+    else this.last = await this.read(disk, slices)
+    this.stamp = stamp
+    return true
+  }
+
+  private failed(before: Seen | undefined, error: unknown): boolean {
+    this.stamp = undefined
+    if (isPassing(error) && before) return false
+    this.last = isAbsent(error) ? undefined : this.refused('FILE_UNREADABLE', `it cannot be read: ${reasonOf(error)}`)
+    return !isSame(before, this.last)
   }
 
   private async read(disk: Disk, slices: Slices): Promise<Seen> {

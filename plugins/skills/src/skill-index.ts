@@ -5,7 +5,7 @@ import { type Shelf, arrange } from './shelf.ts'
 import { SkillRoot } from './skill-root.ts'
 import { Slices, each } from './slices.ts'
 
-/** Files that are looked at at a time: enough to keep Node's four threads busy. */
+/** Files that are read at a time: enough to keep Node's four threads busy. */
 const AT_ONCE = 16
 
 /** The skills that count in one folder. A look at what did not change is one `stat` for each root and each folder in it. */
@@ -36,12 +36,17 @@ export class SkillIndex {
 
   private async sweep(): Promise<Shelf> {
     const { disk, slices, config: { maxFile } } = this
-    this.roots ??= (await rootsOf(this.cwd, this.config, disk)).map((root) => new SkillRoot(root))
+    this.roots ??= rootsOf(this.cwd, this.config, disk).map((root) => new SkillRoot(root))
     const changes = await Promise.all(this.roots.map((root) => root.look(disk)))
     const roots = distinct(this.roots)
     let isChanged = changes.includes(true)
-    await each(roots.flatMap(({ folders }) => folders), AT_ONCE, async (folder) => {
-      if (await folder.look(disk, slices, maxFile)) isChanged = true
+    const note = (is: boolean): undefined => {
+      isChanged ||= is
+      return undefined
+    }
+    await each(roots.flatMap(({ folders }) => folders), AT_ONCE, slices, (folder) => {
+      const changed = folder.look(disk, slices, maxFile)
+      return typeof changed === 'boolean' ? note(changed) : changed.then(note)
     })
     if (this.shelf && !isChanged) return this.shelf
     return (this.shelf = arrange(roots))

@@ -36,7 +36,7 @@ export class SkillRoot implements Root {
   async look(disk: Disk): Promise<boolean> {
     const { problem, children } = this
     try {
-      const stat = await disk.stat(this.path)
+      const stat = disk.stat(this.path)
       this.id = stat.id
       if (stat.stamp === this.stamp) return false
       if (stat.kind !== 'folder') throw new Error('it is not a folder')

@@ -3,30 +3,49 @@ import { setImmediate } from 'node:timers/promises'
 /** Milliseconds of work in a row before others have a turn. */
 const SLICE = 5
 
-/** Work in small pieces, one after another, so that no number of pieces holds up the event loop. */
+/** Work in small pieces, so that no number of pieces holds up the event loop. */
 export class Slices {
   private tail: Promise<unknown> = Promise.resolve()
   private since = 0
+  private resting: Promise<void> | undefined
+
+  /** Begins a slice: others just had a turn. */
+  start(): void {
+    this.since = performance.now()
+  }
 
   /** Runs a piece when those before it are done and the slice has time. */
   run<T>(work: () => T): Promise<T> {
     const result = this.tail.then(async () => {
-      if (performance.now() - this.since > SLICE) {
-        await setImmediate()
-        this.since = performance.now()
-      }
+      await this.rest()
       return work()
     })
     this.tail = result.catch(() => undefined)
     return result
   }
+
+  /** Gives others a turn, where the slice has no time left. */
+  rest(): Promise<void> | undefined {
+    if (!this.resting && performance.now() - this.since <= SLICE) return undefined
+    return (this.resting ??= setImmediate().then(() => {
+      this.resting = undefined
+      this.start()
+    }))
+  }
 }
 
-/** Does something to every item, at most `limit` at a time. */
-export async function each<T>(items: readonly T[], limit: number, work: (item: T) => Promise<void>): Promise<void> {
-  let next = 0
-  const worker = async (): Promise<void> => {
-    while (next < items.length) await work(items[next++]!)
+/** Does something to every item, in slices. What takes a while runs beside the others, at most `limit` at a time. */
+export async function each<T>(items: readonly T[], limit: number, slices: Slices, work: (item: T) => Promise<void> | undefined): Promise<void> {
+  const running = new Set<Promise<void>>()
+  slices.start()
+  for (const item of items) {
+    const resting = slices.rest()
+    if (resting) await resting
+    const pending = work(item)
+    if (!pending) continue
+    const done = pending.finally(() => running.delete(done))
+    running.add(done)
+    if (running.size >= limit) await Promise.race(running)
   }
-  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker))
+  await Promise.all(running)
 }
