@@ -34,7 +34,11 @@ export class Inbox {
       data: { input: message, owner, ...(steer && { steer: true as const }), ...(context && { context: this.contexts.encode(context, this.session.length) }) },
     })
     const handle = new TurnHandle(seq, this.session.flush(), (reason) => this.cancel(seq, reason))
-    this.handles.set(seq, handle)
+    // A listener may have withdrawn it as soon as it was in the log.
+    if (this.session.ledger.isQueued(seq)) this.handles.set(seq, handle)
+    else handle.settle(withdrawnResult('it was withdrawn'))
+    // A listener may have taken it back while it was appended.
+    if (!this.session.ledger.queue.some((queued) => queued.seq === seq)) this.take(seq).settle(withdrawnResult('it was withdrawn as it was accepted'))
     return handle
   }
 
@@ -76,7 +80,7 @@ export class Inbox {
   }
 
   private cancel(prompt: number, reason: string): void {
-    if (this.session.ledger.queue.some((queued) => queued.seq === prompt)) this.withdraw(prompt, reason)
+    if (this.session.ledger.isQueued(prompt)) this.withdraw(prompt, reason)
     else this.stop(reason)
   }
 

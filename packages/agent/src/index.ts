@@ -1,3 +1,5 @@
+/** Cordis' context, with what this package adds to it. */
+export type { Context } from 'cordis'
 export * from './adapter.ts'
 export * from './agent.ts'
 export * from './agents.ts'

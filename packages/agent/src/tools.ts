@@ -104,6 +104,7 @@ export class ToolsService extends Service {
     if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) throw new AgentError('TOOL_INVALID', `plugin ${plugin}: a tool's name is 1 to 64 letters, digits, "_" or "-", not ${JSON.stringify(name)}`)
     if (typeof description !== 'string' || !description.isWellFormed()) throw new AgentError('TOOL_INVALID', `plugin ${plugin}: tool ${name} needs a description`)
     if (typeof execute !== 'function') throw new AgentError('TOOL_INVALID', `plugin ${plugin}: tool ${name} needs execute()`)
+    if (typeof parameters !== 'object' || parameters === null) throw new AgentError('TOOL_INVALID', `plugin ${plugin}: tool ${name} needs parameters: a Zod schema, or JSON Schema such as { type: 'object' }`)
     const { schema, parse } = toParameters(name, parameters as ToolDefinition['parameters'])
     const entry: ToolEntry = {
       definition: definition as unknown as ToolDefinition, ctx, plugin, owner: ownerOf(plugin, name), parse,

@@ -9,6 +9,9 @@ import { expectAppendOnly } from './append-only.ts'
 import { type Harness, type HarnessOptions, harness } from './harness.ts'
 import type { Script } from './scripted.ts'
 
+/** The state of a fiber that runs. */
+const ACTIVE = 2
+
 type Loaded = Plugin | readonly [plugin: Plugin, config?: unknown]
 
 export interface GrowthOptions {
@@ -60,6 +63,17 @@ export function growthKit(name: string, options: GrowthOptions): void {
       return made
     }
 
+    /** Loads the plugin under test into an app, or takes it out and loads it anew. */
+    function loaderOf(made: Harness): () => Promise<void> {
+      const [plugin, config] = (Array.isArray(options.plugin) ? options.plugin : [options.plugin]) as [Plugin, unknown?]
+      let fiber: { dispose(): Promise<void>; readonly state: number } | undefined
+      return async () => {
+        await fiber?.dispose()
+        fiber = await made.ctx.plugin(plugin, config)
+        expect(fiber.state, `${name} is not loaded: does it wait for a service? Give the kit what it needs.`).toBe(ACTIVE)
+      }
+    }
+
     it('whatever the load order', async () => {
       const cwd = await workspace()
       const seen = new Set<string>()
@@ -84,32 +98,36 @@ export function growthKit(name: string, options: GrowthOptions): void {
 
     it('over a hot reload of the plugin unchanged', async () => {
       const made = await app(await workspace(), [])
-      const [plugin, config] = (Array.isArray(options.plugin) ? options.plugin : [options.plugin]) as [Plugin, unknown?]
-      const load = (): PromiseLike<{ dispose(): Promise<void> }> => made.ctx.plugin(plugin, config)
-      const first = await load()
+      const reload = loaderOf(made)
+      await reload()
       await made.run('one')
       const length = made.agent.session.entries().length
-      await first.dispose()
-      await load()
+      await reload()
       await made.run('two')
       expectGrowth(made.requests)
       expect(ownersOf(made).slice(length).filter((owner) => owner.includes('/')), 'told again after a reload').toEqual([])
     })
 
-    it('over midnight', async () => {
+    it('over midnight, also in the process of the day after', async () => {
       vi.setSystemTime(new Date('2026-06-15T23:59:30'))
-      const made = await app(await workspace())
+      const made = await app(await workspace(), [])
+      const reload = loaderOf(made)
+      await reload()
       await made.run('one')
       vi.setSystemTime(new Date('2026-06-16T00:00:30'))
       await made.run('two')
+      await reload()
+      await made.run('three')
       expectGrowth(made.requests)
     })
 
     it('in another time zone and another locale', async () => {
-      const made = await app(await workspace())
+      const made = await app(await workspace(), [])
+      const reload = loaderOf(made)
       for (const [zone, lang] of [['UTC', 'C'], ['Pacific/Kiritimati', 'ar_EG.UTF-8'], ['Pacific/Pago_Pago', 'tr_TR.UTF-8']] as const) {
         process.env.TZ = zone
         process.env.LANG = lang
+        await reload()
         await made.run('go')
       }
       expectGrowth(made.requests)

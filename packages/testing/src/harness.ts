@@ -54,6 +54,7 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
   ctx.llm.adapter('scripted', model)
   ctx.on('agent/report', (_, report) => void reports.push(report))
   for (const item of options.plugins ?? []) await (Array.isArray(item) ? ctx.plugin(item[0], item[1]) : ctx.plugin(item as Plugin, undefined))
+  await checkLoaded(ctx)
   let agent = await ctx.agents.create({ id: 'test', model: 'scripted/model', ...options.agent })
   const events = async (): Promise<readonly SessionEvent[]> => {
     const list: SessionEvent[] = []
@@ -74,5 +75,19 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
       await agent.dispose()
       await ctx.fiber.dispose()
     },
+  }
+}
+
+const ACTIVE = 2
+
+/** A plugin that waits for a service says nothing by itself, and a test of it would be green. @throws TypeError that names both */
+async function checkLoaded(ctx: Context): Promise<void> {
+  for (const runtime of ctx.registry.values()) {
+    for (const fiber of runtime.fibers) {
+      await fiber.await().catch(() => undefined)
+      if (fiber.state === ACTIVE) continue
+      const missing = Object.keys(fiber.inject).filter((service) => ctx.get(service) === undefined)
+      throw new TypeError(`plugin ${fiber.name} is not loaded: it waits for ${missing.join(', ') || 'nothing, and failed'}; give the harness the plugin that provides it, in front of it`)
+    }
   }
 }

@@ -198,7 +198,7 @@ function accept(line: readonly SessionEvent[], next: number, into: SessionEvent[
 
 function damaged(error: unknown, { id, path, offset, line }: Place): StoreError {
   const code = error instanceof HeadraceError && error.code !== 'LOG_INVALID' ? error.code : 'LOG_DAMAGED'
-  const wayOut = code === 'LOG_UNKNOWN_REQUIRED' ? '' : `; "headrace sessions export ${id} --salvage" saves what can be read`
+  const wayOut = code === 'LOG_UNKNOWN_REQUIRED' ? '' : `; "headrace sessions export ${path} --salvage" saves what can be read`
   return new StoreError(`session ${id}: line ${line} at byte ${offset} of ${path} cannot be read: ${messageOf(error)}${wayOut}`, { code, cause: error })
 }
 

@@ -24,7 +24,10 @@ export const permission = {
     const always = new Set<string>()
     ctx.on('tools/ask', async (_agent, turn, call, question, next): Promise<Answer> => {
       if (yes || always.has(call.name)) return 'allow'
-      if (!terminal) return next()
+      if (!terminal) {
+        const answer = await next()
+        return answer === 'allow' ? answer : { deny: `${answer.deny} (the user can allow it with --yes)` }
+      }
       const { input, output } = terminal
       output.write(`${shownInput(call)}${visible(question)}\n`)
       for (;;) {

@@ -1,5 +1,5 @@
 import { messageOf, textOf } from '@headrace/message'
-import type { SessionInfo, SessionStore } from '@headrace/session'
+import { type SessionInfo, SessionNotFoundError, type SessionStore } from '@headrace/session'
 import { DONE } from './error.ts'
 import { findLog, openStore } from './store.ts'
 import type { Terminal } from './terminal.ts'
@@ -38,7 +38,7 @@ export async function exportSession(what: string, { salvage }: { readonly salvag
     }
     return DONE
   } catch (error) {
-    if (!salvage) throw error
+    if (!salvage || error instanceof SessionNotFoundError) throw error
     terminal.warn(`headrace: salvaged ${events} event${events === 1 ? '' : 's'}; what comes behind is lost: ${messageOf(error)}`)
     return DONE
   }
