@@ -204,6 +204,14 @@ describe('Every promise settles', () => {
     expect(await soon(late!)).toMatchObject({ reason: 'withdrawn' })
   })
 
+  it('of a prompt that a listener withdraws as soon as it is in the log', async () => {
+    const made = await app()
+    const stop = made.agent.session.on('event', ({ seq, type }) => { if (type === 'prompt/queued') made.agent.withdraw(seq) })
+    const { result } = made.agent.prompt('Hi.')
+    stop()
+    expect(await soon(result)).toMatchObject({ reason: 'withdrawn' })
+  })
+
   it('of a side request that hangs while nothing runs, when the agent ends; the log says so', async () => {
     const made = await app({ script: (_request, index) => (index === 1 ? { hang: true } : 'Done.') })
     await made.run('Hi.')
@@ -241,6 +249,27 @@ describe('Every promise settles', () => {
     hold.open()
     expect(await soon(handle.result)).toMatchObject({ reason: 'done', text: 'Done.' })
     expect(await soon(steered!.result)).toMatchObject({ reason: 'withdrawn' })
+  })
+})
+
+describe('L17 A store that fails for a while', () => {
+  it('is named to who waits; the next prompt closes what was open, honestly, and goes on', async () => {
+    const store = new MemoryStore()
+    const create = store.create.bind(store)
+    let full = false
+    store.create = async (id) => {
+      const lease = await create(id)
+      return { ...lease, append: (batch) => {
+        if (full) throw new Error('the disk is full')
+        lease.append(batch)
+      } }
+    }
+    const made = await app({ store, script: [calls('one'), 'Going on.', 'Done.'], plugins: [plugin('tools', (ctx) => tool(ctx, 'one', () => { full = true }))] })
+    expect(await soon(made.run('Hi.'))).toMatchObject({ reason: 'error', error: { message: 'the disk is full' } })
+    full = false
+    expect(await soon(made.run('Again.'))).toMatchObject({ reason: 'done', text: 'Done.' })
+    expect(textsOf(made.requests[1]!).at(-1)).toMatch(/^one: This call was started, but its outcome is unknown/)
+    await expectRebuilds(made)
   })
 })
 

@@ -34,6 +34,8 @@ export class Loop {
     try {
       await this.answer(running)
     } catch (error) {
+      // A log that could not even take the end of the step has nothing better to say than why.
+      if (core.session.ledger.turn?.step) throw error
       const [reason, record] = verdict(error)
       core.endTurn(reason, record)
     } finally {
@@ -45,6 +47,8 @@ export class Loop {
 
   private startTurn(): RunningTurn {
     const { core, core: { session } } = this
+    // Left by a store that failed for a while.
+    if (session.ledger.turn?.step) session.closeStep('error')
     const open = session.ledger.turn
     const [queued] = session.ledger.queue
     const number = open?.number ?? session.ledger.turns + 1
@@ -101,11 +105,10 @@ export class Loop {
   private async takeSteers(turn: Turn): Promise<void> {
     const { core, core: { session } } = this
     for (const queued of session.ledger.queue) {
-      const isWaiting = (): boolean => session.ledger.queue.some(({ seq }) => seq === queued.seq)
-      if (!queued.steer || !isWaiting()) continue
+      if (!queued.steer || !session.ledger.isQueued(queued.seq)) continue
       const submitted = await this.submit(turn, queued)
       // It may have been taken back meanwhile.
-      if (!isWaiting()) continue
+      if (!session.ledger.isQueued(queued.seq)) continue
       if (typeof submitted === 'string') {
         core.inbox.withdraw(queued.seq, `blocked: ${submitted}`)
         continue

@@ -93,8 +93,13 @@ export class BriefingService extends Service {
       const last = told.by(entry.owner)
       const before = last ?? (inPrefix ? opened.get(entry.owner) : undefined)
       if (before === state) continue
-      const words = before === undefined ? state! : changedWords(entry, state)
-      if (before !== words) this.viewOf(entry, agent)?.inject(words, { key: entry.key })
+      const view = this.viewOf(entry, agent)
+      try {
+        const words = before === undefined ? state : changedWords(entry, state)
+        if (before !== words) view?.inject(words, { key: entry.key })
+      } catch (error) {
+        view?.report(`topic ${entry.key}`, `${messageOf(error)}; what was told stands`)
+      }
     }
   }
 

@@ -147,6 +147,22 @@ describe('told()', () => {
   })
 })
 
+describe('a topic whose words throw', () => {
+  it.each<readonly [string, () => unknown, RegExp]>([
+    ['throw', () => { throw new Error('no words') }, /no words/],
+    ['are no text', () => 5, /must be/],
+  ])('is reported where they %s, what was told stands, and the turn goes on', async (_, changed, problem) => {
+    const state: { text: Reading } = { text: 'one' }
+    const h = await setup([topicPlugin('book', { key: 'page', changed: changed as () => string }, state), topicPlugin('other', { key: 'page' }, { text: 'there' })])
+    await h.run('Go')
+    state.text = 'two'
+    expect(await h.run('Go')).toMatchObject({ reason: 'done' })
+    expect(told(h)).toEqual(['book/page: one', 'other/page: there'])
+    expect(h.reports[0]).toMatchObject({ plugin: 'book', seam: 'topic page', problem: expect.stringMatching(problem) as string })
+    await h.dispose()
+  })
+})
+
 describe('a topic in the prefix', () => {
   it('opens in the prefix, is announced in history when it changes, and is recomposed by a resume', async () => {
     const state: { text: Reading } = { text: 'one' }

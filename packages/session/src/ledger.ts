@@ -44,6 +44,11 @@ export class Ledger {
     return [...this.prompts.values()].map(adoptJson)
   }
 
+  /** True while a prompt waits. */
+  isQueued(prompt: number): boolean {
+    return this.prompts.has(prompt)
+  }
+
   /** True while the model has not seen a prompt, a steer or a tool result: one newer than the boundary of the last step's dispatch that ended `ok`. */
   get owed(): boolean {
     return this.newestOwing > this.answered

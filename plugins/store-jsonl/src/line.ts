@@ -38,7 +38,7 @@ function closeBeforeSum(bytes: Buffer, start: number, end: number): number | und
   const isList = bytes[start] === OPEN_LIST
   const mark = end - TAIL - (isList ? 1 : 0)
   if (mark <= start || !isMark(bytes, mark) || (isList && bytes[end - 1] !== CLOSE_LIST)) return undefined
-  if (!sumMatches(bytes, start, mark)) throw new LogError('its checksum does not match: at least one byte was changed', undefined, 'LOG_SUM')
+  if (crc32(bytes.subarray(start, mark)) !== sumAt(bytes, mark)) throw new LogError('its checksum does not match: at least one byte was changed', undefined, 'LOG_SUM')
   bytes[mark] = CLOSE
   if (isList) bytes[mark + 1] = CLOSE_LIST
   return mark + (isList ? 2 : 1)
@@ -47,8 +47,14 @@ function closeBeforeSum(bytes: Buffer, start: number, end: number): number | und
 /** True where a whole record, with its sum, stands at the beginning of these bytes, whatever follows it. */
 export function beginsWithRecord(bytes: Buffer): boolean {
   const isList = bytes[0] === OPEN_LIST
+  // The sum goes on from mark to mark: a tail that is full of them must not cost its square.
+  let sum = 0
+  let summed = 0
   for (let mark = bytes.indexOf(MARK); mark >= 0; mark = bytes.indexOf(MARK, mark + 1)) {
-    if (isMark(bytes, mark) && (!isList || bytes[mark + TAIL] === CLOSE_LIST) && sumMatches(bytes, 0, mark)) return true
+    if (!isMark(bytes, mark) || (isList && bytes[mark + TAIL] !== CLOSE_LIST)) continue
+    sum = crc32(bytes.subarray(summed, mark), sum)
+    summed = mark
+    if (sum === sumAt(bytes, mark)) return true
   }
   return false
 }
@@ -58,13 +64,14 @@ function isMark(bytes: Buffer, mark: number): boolean {
   return bytes[mark + TAIL - 2] === QUOTE && bytes[mark + TAIL - 1] === CLOSE
 }
 
-function sumMatches(bytes: Buffer, start: number, mark: number): boolean {
+/** The sum that stands behind a mark; -1 where it is none. */
+function sumAt(bytes: Buffer, mark: number): number {
   let sum = 0
   for (let index = mark + MARK.length, last = index + HEX; index < last; index++) {
     const code = bytes[index]!
     const digit = code >= 0x30 && code <= 0x39 ? code - 0x30 : code >= 0x61 && code <= 0x66 ? code - 0x57 : -1
-    if (digit < 0) return false
+    if (digit < 0) return -1
     sum = sum * 16 + digit
   }
-  return crc32(bytes.subarray(start, mark)) === sum
+  return sum
 }

@@ -31,6 +31,14 @@ describe('the end of a log', () => {
     expect(await goOn(log, 2)).toEqual({ repaired: { offset, bytes: tail.length }, events: 3 })
   })
 
+  it('costs its length where it is full of what looks like sums, not its square', async () => {
+    const log = new TestLog()
+    await log.write([opening()])
+    // Three megabytes of marks: their square is hours.
+    log.bytes = Buffer.concat([log.bytes, Buffer.from(`{${',"sum":"00000000"}'.repeat(170_000)} torn`)])
+    expect(await log.read()).toHaveLength(1)
+  })
+
   it('is cut off at every byte of the last record, and each time the log opens without it', async () => {
     const log = new TestLog()
     await log.write([opening()], [prompt('é'), prompt('\u{1F600}')])
