@@ -17,17 +17,19 @@ export function promptsOf({ requests, answers, root }: Recording): readonly Prom
 }
 
 /**
- * The ideal: tools, system prompt, conversation and facts of a recording, each fact bare (its text, without words or a frame around it),
- * told where it was told there, and every request the one before with what is new behind it.
+ * The ideal: what a recording sent, tools, system prompt and messages, each once and at the place where it first stood, and every request the
+ * one before with what is new behind it.
+ *
+ * @param isBare facts without the words and frames around them: as little as can be told of them
  */
-export function idealPrompts({ requests, answers, root }: Recording): readonly Prompt[] {
+export function idealPrompts({ requests, answers, root }: Recording, isBare = false): readonly Prompt[] {
   const lines: Line[] = []
   const have = new Map<Line, number>()
   let framing = 0
   return requests.map((request, index) => {
     const seen = new Map<Line, number>()
     const { messages, owners } = request
-    for (const line of linesOf({ ...request, messages: messages.map((message, at) => bare(message, owners[at]!)) }, root)) {
+    for (const line of linesOf(isBare ? { ...request, messages: messages.map((message, at) => bare(message, owners[at]!)) } : request, root)) {
       const times = (seen.get(line) ?? 0) + 1
       seen.set(line, times)
       if (times <= (have.get(line) ?? 0)) continue

@@ -14,8 +14,9 @@ const RULE_TEXTS: Readonly<Record<Rule, string>> = {
 }
 
 const WAY_TEXTS: Readonly<Record<Way, string>> = {
-  ideal: 'An **ideal** request has the same tools, system prompt and conversation, each fact bare, without a word or a frame around it, at the place where it was told, and is only ever appended to.',
-  history: '**history**, the default: facts are topics, told in the history and announced when they change; nothing that was sent moves, so that only the words around them are added.',
+  bare: '**bare**: the ideal with each fact told as text alone, without a word or a frame around it: less cannot be told.',
+  ideal: 'An **ideal** request has what was sent, tools, system prompt and messages, each once and at the place where it first stood, and is only ever appended to.',
+  history: '**history**, the default: facts are topics, told in the history and announced when they change; nothing that was sent ever moves.',
   prefix: '**prefix** (`baseline: \'prefix\'`): topics open ahead of the history, survive compaction, and are the same until a process that resumes composes them anew from facts that have changed: then all behind them is paid again.',
   after: '**after** (`channel: \'after\'` of environment): day and branch ride last on every request and are paid on each; where only whole units are read from the cache, so is what came since the unit before, for no unit ends in front of them.',
   system: '**system**: the facts baked into the system prompt, as many agents do: each change of a day, a branch or an AGENTS.md pays the whole history again.',
@@ -26,7 +27,7 @@ export function cacheSection(figures: Figures): string {
   const of = (rule: Rule, way: Way, part: 'full' | 'cached'): number => figures[`cache-${rule}-${way}-${part}`]!.median
   const rows = WAYS.map((way) => [way, ...RULES.flatMap((rule) => {
     const [full, cached] = [of(rule, way, 'full'), of(rule, way, 'cached')]
-    return [full.toLocaleString('en'), (full / of(rule, 'ideal', 'full')).toFixed(way === 'history' ? 4 : 2), cached.toLocaleString('en')]
+    return [full.toLocaleString('en'), (full / of(rule, 'ideal', 'full')).toFixed(3), cached.toLocaleString('en')]
   })])
   return [
     '## What the facts cost in a provider\'s cache', TEXT,

@@ -7,8 +7,8 @@ import type { Measure } from './measure.ts'
 export const RULES = ['block', 'unit', 'breakpoint'] as const
 export type Rule = (typeof RULES)[number]
 
-/** What is billed for: `ideal` is the request that is only ever appended to. */
-export const WAYS = ['ideal', 'history', 'prefix', 'after', 'system'] as const
+/** What is billed for: `ideal` and `bare` are requests that are only ever appended to. */
+export const WAYS = ['bare', 'ideal', 'history', 'prefix', 'after', 'system'] as const
 export type Way = (typeof WAYS)[number]
 
 export interface Bill {
@@ -27,7 +27,9 @@ const CACHES: Readonly<Record<Rule, () => PromptCache>> = {
 export async function cacheBills(sessions?: readonly number[]): Promise<Readonly<Record<Way, Readonly<Record<Rule, Bill>>>>> {
   const recordings = new Map<Channel, Awaited<ReturnType<typeof recordSessions>>>()
   for (const channel of ['history', 'prefix', 'after', 'system'] as const) recordings.set(channel, await recordSessions(channel, sessions))
-  const prompts = (way: Way): readonly (readonly Prompt[])[] => (way === 'ideal' ? recordings.get('history')!.map(idealPrompts) : recordings.get(way)!.map(promptsOf))
+  const prompts = (way: Way): readonly (readonly Prompt[])[] => (
+    way === 'ideal' || way === 'bare' ? recordings.get('history')!.map((recording) => idealPrompts(recording, way === 'bare')) : recordings.get(way)!.map(promptsOf)
+  )
   return record(WAYS, (way) => {
     const sent = prompts(way)
     return record(RULES, (rule) => bill(rule, sent))
