@@ -4,8 +4,11 @@ import type { Digest } from '@headrace/message'
 import type { Account, AgentFiles } from './agent-files.ts'
 import type { Config } from './config.ts'
 import { Look } from './gather.ts'
+import type { Project } from './project.ts'
 import { touchedPaths } from './touch.ts'
 import { folderWords } from './words.ts'
+
+const WAYS = 1_000
 
 /**
  * Folders below an agent's own, told when a tool touches them. What was told is read off the history: at each boundary what is still
@@ -16,6 +19,8 @@ export class NestedFolders {
   private readonly config: Config
   /** Texts of each folder that the history tells, or will: two parallel calls find what the other is about to tell. */
   private readonly told = new Map<string, readonly Digest[]>()
+  /** Folders on the way to a path: tools touch the same ones again and again. */
+  private readonly ways = new Map<string, readonly string[]>()
 
   constructor(files: AgentFiles, config: Config) {
     this.files = files
@@ -44,8 +49,9 @@ export class NestedFolders {
   /** What a call has to tell of folders that it is the first to touch, the most general first. */
   async touch(call: ToolCall): Promise<readonly KeyedContribution[]> {
     const project = await this.files.project()
-    const touched = touchedPaths(call.input, this.config.pathFields).flatMap((path) => this.belowSkipped(project.touched(path)))
+    const touched = touchedPaths(call.input, this.config.pathFields).flatMap((path) => this.foldersTo(path, project))
     const folders = [...new Set(touched)].sort().map((folder) => ({ folder, key: project.keyOf(folder) })).filter(({ key }) => !this.told.has(key))
+    if (folders.length === 0) return []
     const look = new Look()
     const accounts = await Promise.all(folders.map(({ folder }) => this.files.folder(folder, look)))
     // From here on synchronous: what is told is claimed.
@@ -57,9 +63,15 @@ export class NestedFolders {
     })
   }
 
-  private belowSkipped(folders: readonly string[]): readonly string[] {
+  private foldersTo(path: string, project: Project): readonly string[] {
+    const known = this.ways.get(path)
+    if (known) return known
+    const folders = project.touched(path)
     const end = folders.findIndex((folder) => this.config.skip.includes(basename(folder)))
-    return end < 0 ? folders : folders.slice(0, end)
+    const way = end < 0 ? folders : folders.slice(0, end)
+    if (this.ways.size >= WAYS) this.ways.clear()
+    this.ways.set(path, way)
+    return way
   }
 
   /** A worktree inside the project, a folder by another name. */

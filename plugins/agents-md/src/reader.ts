@@ -60,6 +60,7 @@ export class FileReader {
       if (known?.link && known.stamp === this.target(path)) return known.found
       const status = files.lstat(path)
       if (known && !known.link && known.stamp === status?.stamp) return known.found
+      if (!status) return void this.known.delete(path)
       return this.read(path, status).catch((error: unknown) => this.failed(path, known, error))
     } catch (error) {
       return this.failed(path, known, error)
@@ -75,9 +76,8 @@ export class FileReader {
     }
   }
 
-  private async read(path: string, status: FileStatus | undefined): Promise<Found> {
+  private async read(path: string, status: FileStatus): Promise<Found> {
     const { files } = this
-    if (!status) return void this.known.delete(path)
     const link = status.kind === 'link'
     if (link && this.target(path) === LOOP) return this.keep(path, diagnostic('LINK_LOOP', path, 'is a symbolic link that leads in a circle, and is left out'), LOOP, link)
     const target = link ? files.stat(path) : status
