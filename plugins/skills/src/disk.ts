@@ -3,13 +3,19 @@ import type { Dirent } from 'node:fs'
 import { open, readdir, realpath } from 'node:fs/promises'
 import { byCodeUnits } from './text.ts'
 
+export type Stamp = readonly bigint[]
+
+export function isSame(a: Stamp, b: Stamp | undefined): boolean {
+  return b !== undefined && a.every((number, index) => number === b[index])
+}
+
 /** What is at a path, links followed. */
 export interface Stat {
   readonly kind: 'file' | 'folder' | 'other'
-  /** The same for the same file or folder, by whatever path. */
+  /** The same for the same folder, by whatever path; nothing for what is none. */
   readonly id: string
-  /** Differs once it was changed. */
-  readonly stamp: string
+  /** Differs once it was changed: {@link isSame}. Numbers, for a text of them costs as much as the look. */
+  readonly stamp: Stamp
   /** Bytes. */
   readonly size: number
   /** Milliseconds since 1970. */
@@ -44,10 +50,10 @@ export const disk: Disk = {
   stat(path) {
     const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
     if (!stats) throw ABSENT
-    const id = `${stats.dev}:${stats.ino}`
+    const { dev, ino } = stats
+    const kind = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other'
     return {
-      kind: stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other', id,
-      stamp: `${id}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`, size: Number(stats.size), changed: Number(stats.mtimeMs),
+      kind, id: kind === 'folder' ? `${dev}:${ino}` : '', stamp: [dev, ino, stats.size, stats.mtimeNs, stats.ctimeNs], size: Number(stats.size), changed: Number(stats.mtimeMs),
     }
   },
   async list(path) {

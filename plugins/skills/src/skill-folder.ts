@@ -1,6 +1,6 @@
 import { basename, dirname, join } from 'node:path'
 import { type Finding, finding } from './diagnostic.ts'
-import type { Disk, Stat } from './disk.ts'
+import { type Disk, type Stamp, type Stat, isSame } from './disk.ts'
 import { isAbsent, isPassing, reasonOf } from './error.ts'
 import { SKILL_FILE } from './skill.ts'
 import { type SkillFile, readSkillFile } from './skill-file.ts'
@@ -21,7 +21,7 @@ export class SkillFolder {
   readonly path: string
   /** Absolute path of the SKILL.md, as it was found. */
   readonly file: string
-  private stamp: string | undefined
+  private stamp: Stamp | undefined
   private last: Seen | undefined
 
   constructor(path: string) {
@@ -39,7 +39,7 @@ export class SkillFolder {
     const before = this.last
     try {
       const stat = disk.stat(this.file)
-      if (stat.stamp === this.stamp) return false
+      if (isSame(stat.stamp, this.stamp)) return false
       this.stamp = undefined
       return this.take(stat, disk, slices, maxFile).catch((error: unknown) => this.failed(before, error))
     } catch (error) {
@@ -59,7 +59,7 @@ export class SkillFolder {
     this.stamp = undefined
     if (isPassing(error) && before) return false
     this.last = isAbsent(error) ? undefined : this.refused('FILE_UNREADABLE', `it cannot be read: ${reasonOf(error)}`)
-    return !isSame(before, this.last)
+    return !isSeenSame(before, this.last)
   }
 
   private async read(disk: Disk, slices: Slices): Promise<Seen> {
@@ -78,6 +78,6 @@ export class SkillFolder {
   }
 }
 
-function isSame(a: Seen | undefined, b: Seen | undefined): boolean {
+function isSeenSame(a: Seen | undefined, b: Seen | undefined): boolean {
   return a === b || (a?.manifest === undefined && b?.manifest === undefined && JSON.stringify(a?.findings) === JSON.stringify(b?.findings))
 }

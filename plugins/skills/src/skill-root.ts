@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Diagnostic } from './diagnostic.ts'
-import type { Disk, Stat } from './disk.ts'
+import { type Disk, type Stamp, type Stat, isSame } from './disk.ts'
 import { isAbsent, isPassing, reasonOf } from './error.ts'
 import type { Root } from './roots.ts'
 import { SkillFolder } from './skill-folder.ts'
@@ -14,7 +14,7 @@ export class SkillRoot implements Root {
   readonly source: Root['source']
   /** The same for two paths to one folder; nothing where there is no folder. */
   id: string | undefined
-  private stamp: string | undefined
+  private stamp: Stamp | undefined
   private children: readonly SkillFolder[] = []
   private problem: string | undefined
 
@@ -38,7 +38,7 @@ export class SkillRoot implements Root {
     try {
       const stat = disk.stat(this.path)
       this.id = stat.id
-      if (stat.stamp === this.stamp) return false
+      if (isSame(stat.stamp, this.stamp)) return false
       if (stat.kind !== 'folder') throw new Error('it is not a folder')
       await this.list(disk, stat)
       this.problem = undefined
