@@ -41,7 +41,7 @@ export class Look {
 
   at(path: string, reader: FileReader): Found | Promise<Found> {
     let paths = this.found.get(reader)
-    if (!paths) this.found.set(reader, (paths = new Map()))
+    if (!paths) this.found.set(reader, (paths = new Map<string, Found | Promise<Found>>()))
     if (!paths.has(path)) paths.set(path, reader.look(path))
     return paths.get(path)
   }

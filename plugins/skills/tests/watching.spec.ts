@@ -6,7 +6,7 @@ import { Config } from '../src/config.ts'
 import { type Disk, disk } from '../src/disk.ts'
 import { SkillIndex } from '../src/skill-index.ts'
 import { Slices } from '../src/slices.ts'
-import { World, setup, skillText, told } from './kit.ts'
+import { World, setup, skillText } from './kit.ts'
 
 let world: World
 beforeEach(() => void (world = new World()))
