@@ -339,6 +339,21 @@ describe('L19 Unloading unloads', () => {
     expect(await (await made.ctx.agents.create({ id: 'b' })).prompt('Hi.').result).toMatchObject({ reason: 'error', error: { code: 'CONFIG_INVALID' } })
   })
 
+  it('a schema that is checked later is refused: it would let everything pass, and end the process', async () => {
+    const made = await app()
+    expect(() => made.ctx.tools.define({ name: 'one', description: '', parameters: { $async: true, type: 'object', required: ['a'] }, execute: () => 'ran' })).toThrow('$async')
+  })
+
+  it('a schema that says it is of an older draft is taken by its words, one that is wrong is refused', async () => {
+    const made = await app({ script: [{ calls: [{ name: 'one', arguments: '{"a":1}' }] }, 'Done.'] })
+    const define = (name: string, parameters: object): unknown => made.ctx.tools.define({ name, description: '', parameters: parameters as { type: 'object' }, execute: () => 'ran' })
+    define('one', { $schema: 'http://json-schema.org/draft-07/schema#', type: 'object', properties: { a: { type: 'string' } } })
+    expect(() => define('two', { type: 'object', properties: { a: { type: 'strnig' } } })).toThrow('its JSON Schema is wrong')
+    expect(() => define('three', { $schema: 'http://json-schema.org/draft-07/schema#', type: 'object', properties: { a: { type: 'strnig' } } })).toThrow('its JSON Schema is wrong')
+    await made.run('Hi.')
+    expect(textsOf(made.requests[1]!).at(-1)).toContain('a must be string')
+  })
+
   it('a plugin can be loaded again whose tool\'s schema has an $id', async () => {
     const made = await app()
     const schema = plugin('schema', (ctx) => void ctx.tools.define({ name: 'one', description: '', parameters: { $id: 'https://example.org/one', type: 'object' }, execute: () => 'fine' }))

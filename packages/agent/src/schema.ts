@@ -13,8 +13,10 @@ export interface Parameters {
   parse(input: unknown): unknown
 }
 
-/** Keeps no schema by its `$id`: a plugin that is loaded again has the same. */
-const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false, logger: false, addUsedSchema: false })
+const OPTIONS = { strict: false, allErrors: true, validateFormats: false, logger: false } as const
+const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
+/** Judges schemas, and compiles none. */
+const judge = new Ajv2020(OPTIONS)
 
 /** @throws AgentError where the schema is neither a Standard Schema with JSON Schema nor JSON Schema of an object */
 export function toParameters(tool: string, parameters: ToolDefinition['parameters']): Parameters {
@@ -50,7 +52,7 @@ function fromJsonSchema(tool: string, parameters: JsonObject): Parameters {
   const schema = objectSchema(tool, parameters)
   let check: ValidateFunction
   try {
-    check = ajv.compile(structuredClone(schema))
+    check = compile(structuredClone(schema))
   } catch (error) {
     throw new AgentError('TOOL_INVALID', `tool ${tool}: its JSON Schema is wrong: ${messageOf(error)}`, { cause: error })
   }
@@ -64,6 +66,16 @@ function fromJsonSchema(tool: string, parameters: JsonObject): Parameters {
       }).join('; '))
     },
   }
+}
+
+/** @throws Error for a schema that is wrong, or whose check would come later */
+function compile(schema: JsonObject): ValidateFunction {
+  const { $schema = DIALECT, $async } = schema
+  if ($async !== undefined) throw new TypeError('it has $async, and arguments are checked at once')
+  // One of an older draft, as many servers give, is taken by its words.
+  if ($schema === DIALECT) void judge.validateSchema(schema, true)
+  // One instance for all would keep what it compiled, and its `$id`, of plugins that left too.
+  return new Ajv2020({ ...OPTIONS, validateSchema: false }).compile(schema)
 }
 
 function objectSchema(tool: string, schema: JsonObject): JsonObject {

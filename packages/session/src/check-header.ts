@@ -3,7 +3,7 @@ import type { Check, Fields } from './check.ts'
 /** The data of a `request/header`. Unknown fields pass: the digests of the requests cover what they could hide. */
 export function checkHeader(check: Check, data: Fields): void {
   check.string(data, 'reason')
-  checkOwners(check, check.object(data, 'owners'))
+  checkOwners(check, check.object(data, 'owners'), false)
   const header = check.object(data, 'header')
   checkConfig(check, header)
   if (header.system !== undefined && typeof header.system !== 'string') checkRef(check, header, 'system')
@@ -19,7 +19,7 @@ export function checkHeaderDelta(check: Check, data: Fields): void {
   if (delta.system !== undefined && delta.system !== '') checkSystem(check, check.object(delta, 'system'))
   if (delta.tools !== undefined) checkToolsDelta(check, delta)
   for (const field of ['before', 'after']) checkMessages(check, delta, field)
-  if (delta.owners !== undefined) checkOwners(check, check.object(delta, 'owners'))
+  if (delta.owners !== undefined) checkOwners(check, check.object(delta, 'owners'), true)
 }
 
 function checkConfig(check: Check, header: Fields): void {
@@ -59,11 +59,12 @@ function checkRef(check: Check, fields: Fields, field: string): void {
   check.count(check.object(fields, field), 'in')
 }
 
-function checkOwners(check: Check, owners: Fields): void {
+/** @param removes in a delta, `null` takes a keyed owner away */
+function checkOwners(check: Check, owners: Fields, removes: boolean): void {
   for (const field of ['config', 'tools']) {
     if (owners[field] === undefined) continue
     const keyed = check.object(owners, field)
-    for (const owner of Object.values(keyed)) if (typeof owner !== 'string' && owner !== null) check.fail(`owners.${field}`, 'must be names')
+    for (const owner of Object.values(keyed)) if (typeof owner !== 'string' && !(removes && owner === null)) check.fail(`owners.${field}`, 'must be names')
   }
   for (const field of ['prefix', 'before', 'after']) {
     if (owners[field] !== undefined && !check.list(owners, field).every((owner) => typeof owner === 'string')) check.fail(`owners.${field}`, 'must be names')

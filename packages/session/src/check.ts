@@ -1,4 +1,4 @@
-import type { Message } from '@headrace/message'
+import { type Message, NO_USAGE } from '@headrace/message'
 import { checkHeader, checkHeaderDelta } from './check-header.ts'
 import { LogError } from './error.ts'
 import type { SessionEvent } from './event.ts'
@@ -26,6 +26,7 @@ export function checkEvent(value: unknown): SessionEvent {
 export type Fields = Record<string, unknown>
 
 const EVENT_FIELDS = new Set(['seq', 'time', 'type', 'data', 'required'])
+const USAGE_FIELDS = Object.keys(NO_USAGE)
 const ROLES = new Set(['system', 'user', 'assistant', 'tool'])
 
 /** The rules of one event; a failure names its seq and field. */
@@ -73,10 +74,7 @@ export class Check {
         this.string(data, 'digest')
         if (data.messages === undefined) return
         return this.list(data, 'messages').forEach((item, index) => this.signed(this.asObject(item, `messages[${index}]`)))
-      case 'request/end':
-        this.count(data, 'dispatch')
-        this.string(data, 'outcome')
-        return data.answer === undefined ? undefined : this.message(data, 'answer', 'assistant')
+      case 'request/end': return this.requestEnd(data)
       case 'assistant/message':
         this.count(data, 'dispatch')
         return this.message(data, 'message', 'assistant')
@@ -124,6 +122,13 @@ export class Check {
 
   count(data: Fields, field: string): void {
     if (!Number.isSafeInteger(data[field]) || (data[field] as number) < 0) this.fail(field, 'must be a whole number')
+  }
+
+  private requestEnd(data: Fields): void {
+    this.count(data, 'dispatch')
+    this.string(data, 'outcome')
+    if (data.usage !== undefined) for (const field of USAGE_FIELDS) this.number(this.object(data, 'usage'), field)
+    if (data.answer !== undefined) this.message(data, 'answer', 'assistant')
   }
 
   private call(data: Fields): void {

@@ -66,6 +66,9 @@ describe('checkEvent', () => {
     ['an after that is true', delta({ after: true }), 'after must be an object'],
     ['owners of before that are keyed', delta({ owners: { before: { a: 'x' } } }), 'before must be a list'],
     ['owners of tools that are numbers', delta({ owners: { tools: { a: 1 } } }), 'owners.tools must be names'],
+    ['owners that a whole header takes away', of('request/header', { reason: 'initial', header: HEADER, owners: { config: { model: null } } }), 'owners.config must be names'],
+    ['a usage that lacks a number', of('request/end', { dispatch: 3, outcome: 'ok', usage: { input: 1, cached: 0, written: 0 } }), 'output must be a number'],
+    ['a folder that is a number', of('session/open', { version: 1, id: 'demo', cwd: 5 }), 'cwd must be a string'],
     ['a section without a length', delta({ owners: { system: [{ owner: 'x' }] } }), 'length must be a whole number'],
   ])('refuses %s, and names the field', (_name, event, problem) => {
     expect(() => checkEvent(event)).toThrow(LogError)
