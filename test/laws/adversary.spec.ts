@@ -136,6 +136,16 @@ describe('L16 Whatever a model calls, it gets a result', () => {
     await expectRebuilds(made)
   })
 
+  it('a listener may change an outcome that next() gave it: the model gets its text, not its JSON', async () => {
+    const made = await app({ script: [calls('one'), 'Done.'], plugins: [plugin('sandbox', (ctx) => {
+      tool(ctx, 'one')
+      ctx.on('tools/execute', async (_agent, _turn, _call, next) => ({ ...await next(), content: [{ type: 'text', text: 'elsewhere' }] }))
+      ctx.on('tools/post-execute', async (_agent, _turn, _call, { content }, next) => ({ ...await next(), outcome: { content: [...content, { type: 'text', text: ', and noted' }] } }))
+    })] })
+    await made.run('Hi.')
+    expect(textsOf(made.requests[1]!).at(-1)).toBe('one: elsewhere, and noted')
+  })
+
   it('an id that is made anew is not one that the model took', async () => {
     const boundary = 4
     const made = await app({ script: [{ calls: [{ name: 'one', id: `call_${boundary}_1` }, { name: 'one', id: '' }] }, 'Done.'], plugins: [plugin('tools', (ctx) => tool(ctx, 'one'))] })

@@ -10,7 +10,9 @@ import type { ToolOutcome, ToolOutput } from './tool.ts'
 export function toOutcome(output: ToolOutput, at: string, limit: number, onRepair?: OnRepair): ToolOutcome {
   if (isOutcome(output)) return output
   const failed = isObject(output) && output.error === true && 'content' in output
-  const content = failed ? output.content : output
+  // Of a listener that changed what `next()` gave it.
+  const changed = isObject(output) && Object.keys(output).join() === 'content' && isBlocks(output.content)
+  const content = failed || changed ? output.content : output
   return outcomeOf(bound(readContent(content, at, onRepair), limit), failed)
 }
 
@@ -34,12 +36,16 @@ export function errorOutcome(text: string): ToolOutcome {
 function readContent(value: unknown, at: string, onRepair?: OnRepair): ToolOutcome['content'] {
   if (value === undefined) return []
   if (typeof value === 'string') return toContent(value, at, onRepair)
-  if (Array.isArray(value) && value.length > 0 && value.every((block: unknown) => isObject(block) && (block.type === 'text' || block.type === 'image'))) return toContent(value, at, onRepair)
+  if (isBlocks(value)) return toContent(value, at, onRepair)
   try {
     return toContent(toWellFormed(JSON.stringify(copyJson(value, at), null, 1), at, onRepair), at)
   } catch (error) {
     throw new TypeError(`The tool gave back what is not JSON: ${messageOf(error)}`, { cause: error })
   }
+}
+
+function isBlocks(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every((block: unknown) => isObject(block) && (block.type === 'text' || block.type === 'image'))
 }
 
 function bound(content: ToolOutcome['content'], limit: number): ToolOutcome['content'] {
