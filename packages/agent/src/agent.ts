@@ -16,39 +16,40 @@ import { type AskOptions, type SideAnswer, askAside } from './side-request.ts'
  * ```
  */
 export class Agent {
-  private readonly core: AgentCore
+  /** Out of reach of plugins, casts included. */
+  readonly #core: AgentCore
   /** The plugin that holds this view; `app` outside of any. */
   readonly plugin: string
 
   /** @internal */
   constructor(core: AgentCore, plugin: string) {
-    this.core = core
+    this.#core = core
     this.plugin = plugin
   }
 
   /** The session's id. */
   get id(): string {
-    return this.core.id
+    return this.#core.id
   }
 
   /** Absolute path of the folder it works in. */
   get cwd(): string {
-    return this.core.cwd
+    return this.#core.cwd
   }
 
   /** The log: to read, and to append events of types that plugins add. */
   get session(): SessionView {
-    return this.core.session.view
+    return this.#core.session.view
   }
 
   /** A context whose plugins, listeners and tools serve this agent alone, and go with it. */
   get ctx(): Context {
-    return this.core.scope.contextOf(this.plugin)
+    return this.#core.scope.contextOf(this.plugin)
   }
 
   /** The handle of the turn that runs. */
   get turn(): TurnHandle | undefined {
-    return this.core.handle
+    return this.#core.handle
   }
 
   /**
@@ -57,24 +58,24 @@ export class Agent {
    * @throws AgentError where it is empty or the queue is full
    */
   prompt(input: ContentInput, { context }: { readonly context?: RunContext } = {}): TurnHandle {
-    return this.woken(this.core.inbox.prompt(input, this.plugin, { context }))
+    return this.woken(this.#core.inbox.prompt(input, this.plugin, { context }))
   }
 
   /** From the app: input for the running turn, at its next boundary; a prompt when idle. From a plugin: a message, that wakes the agent. */
   steer(input: ContributionInput): TurnHandle | SessionEvent<'context/message'> {
-    if (this.plugin !== 'app') return this.woken(this.core.inbox.steer(input, ownerOf(this.plugin, undefined, 'steer')))
+    if (this.plugin !== 'app') return this.woken(this.#core.inbox.steer(input, ownerOf(this.plugin, undefined, 'steer')))
     const content: ContentInput = typeof input === 'string' || Array.isArray(input) ? (input as ContentInput) : (input as { content: ContentInput }).content
-    return this.woken(this.core.inbox.prompt(content, this.plugin, { steer: this.core.running !== undefined }))
+    return this.woken(this.#core.inbox.prompt(content, this.plugin, { steer: this.#core.running !== undefined }))
   }
 
   private woken<T>(accepted: T): T {
-    this.core.wake()
+    this.#core.wake()
     return accepted
   }
 
   /** Adds a message to the history; the model sees it at the next boundary. Does not wake. Blank text is dropped. */
   inject(message: ContributionInput, { key }: { readonly key?: string } = {}): SessionEvent<'context/message'> | undefined {
-    return this.core.inbox.inject(message, ownerOf(this.plugin, key, 'inject'))
+    return this.#core.inbox.inject(message, ownerOf(this.plugin, key, 'inject'))
   }
 
   /**
@@ -84,51 +85,51 @@ export class Agent {
    * @throws LogError
    */
   replace(first: EntryId, last: EntryId, messages: readonly (ContributionInput | MessageInput)[], { reason, key }: { readonly reason: string; readonly key?: string }): SessionEvent<'surface/replace'> {
-    return this.core.inbox.replace(first, last, messages, ownerOf(this.plugin, key, 'replace'), reason)
+    return this.#core.inbox.replace(first, last, messages, ownerOf(this.plugin, key, 'replace'), reason)
   }
 
   /** Changes the seed of the next request (L6). @throws ConfigError */
   configure(patch: Partial<CallConfig>): void {
-    this.core.seed.patch(toConfigPatch(patch, 'configure'), ownerOf(this.plugin, undefined, 'configure'))
+    this.#core.seed.patch(toConfigPatch(patch, 'configure'), ownerOf(this.plugin, undefined, 'configure'))
   }
 
   /** A side request: a summary, a title, a judgement, on the warm cache. It answers nothing that is owed. @throws AgentError, ModelError */
   ask(messages: readonly ContributionInput[], options: AskOptions): Promise<SideAnswer> {
-    return askAside(this.core, ownerOf(this.plugin, options.purpose), messages, options)
+    return askAside(this.#core, ownerOf(this.plugin, options.purpose), messages, options)
   }
 
   /** Keeps bytes beside the log and gives the block that names them. */
   async putImage(bytes: Uint8Array, mediaType: string): Promise<ImageBlock> {
-    return { type: 'image', digest: await this.core.putBlob(bytes), mediaType }
+    return { type: 'image', digest: await this.#core.putBlob(bytes), mediaType }
   }
 
   /** Reports what went wrong and does not stop the agent: `agent/report`, and Cordis' log. */
   report(seam: string, problem: string): void {
-    this.core.reporter.report({ kind: 'failed', plugin: this.plugin, seam, problem })
+    this.#core.reporter.report({ kind: 'failed', plugin: this.plugin, seam, problem })
   }
 
   /** Takes back a prompt that waits. */
   withdraw(prompt: number, reason = `withdrawn by ${this.plugin}`): void {
-    this.core.inbox.withdraw(prompt, reason)
+    this.#core.inbox.withdraw(prompt, reason)
   }
 
   /** Ends the running turn. Steers that wait are withdrawn; prompts are kept, unless `queue` says otherwise. */
   cancel(reason = `cancelled by ${this.plugin}`, { queue = 'keep' }: { readonly queue?: 'keep' | 'withdraw' } = {}): void {
-    this.core.cancel(reason, queue)
+    this.#core.cancel(reason, queue)
   }
 
   /** Runs what waits in the queue; needed after a resume. */
   wake(): void {
-    this.core.wake()
+    this.#core.wake()
   }
 
   /** Resolves when nothing runs. */
   idle(): Promise<void> {
-    return this.core.idle()
+    return this.#core.idle()
   }
 
   /** Cancels, flushes, and gives the session back. */
   dispose(): Promise<void> {
-    return this.core.dispose()
+    return this.#core.dispose()
   }
 }

@@ -7,50 +7,50 @@ import type { Entry } from './surface.ts'
 
 /** A session as plugins have it: to read, and to append events of the types that plugins add. Core types are the loop's to write. */
 export class SessionView {
-  private readonly session: Session
+  readonly #session: Session
 
   constructor(session: Session) {
-    this.session = session
+    this.#session = session
   }
 
   get id(): string {
-    return this.session.id
+    return this.#session.id
   }
 
   get length(): number {
-    return this.session.length
+    return this.#session.length
   }
 
   at(seq: number): SessionEvent | undefined {
-    return this.session.at(seq)
+    return this.#session.at(seq)
   }
 
   events(from = 0): IterableIterator<SessionEvent> {
-    return this.session.events(from)
+    return this.#session.events(from)
   }
 
   /** The history: frozen messages, as of the boundary while a step is open. */
   deriveMessages(): readonly Message[] {
-    return this.session.deriveMessages()
+    return this.#session.deriveMessages()
   }
 
   /** The history with the open step's part: what the model has been told, and by whom. */
   entries(): readonly Entry[] {
-    return this.session.surface.visible()
+    return this.#session.surface.visible()
   }
 
   requestHeader(): EpochHeader | undefined {
-    return this.session.requestHeader()
+    return this.#session.requestHeader()
   }
 
   /** True while the model owes an answer. */
   get owed(): boolean {
-    return this.session.ledger.owed
+    return this.#session.ledger.owed
   }
 
   /** Listens to events and chunks, from outside any plugin; plugins use `session/event`. Returns the call that stops it. */
   on<K extends keyof LiveEvents & string>(name: K, listener: (value: LiveEvents[K]) => void): () => void {
-    return this.session.live.on(name, listener)
+    return this.#session.live.on(name, listener)
   }
 
   /** @throws LogError for a core type, or one marked as required */
@@ -59,11 +59,11 @@ export class SessionView {
     const { type, data } = draft
     if (typeof type !== 'string') throw new LogError('append takes one event, { type, data }')
     if (CORE_TYPES.has(type)) throw new LogError(`${type} is written by the loop only; use the agent's methods`, undefined, 'LOG_CORE_TYPE')
-    return this.session.append({ type, data } as EventDraft<T>)
+    return this.#session.append({ type, data } as EventDraft<T>)
   }
 
   /** Resolves when everything appended so far is durable. */
   flush(): Promise<void> {
-    return this.session.flush()
+    return this.#session.flush()
   }
 }
