@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Agent } from '@headrace/agent'
 import { BriefingService } from '@headrace/briefing'
@@ -6,7 +7,7 @@ import * as environment from '@headrace/plugin-environment'
 import * as skills from '@headrace/plugin-skills'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { type App, makeApp } from './app.ts'
-import { makeProject } from './cache-project.ts'
+import { FOLDER, makeProject } from './cache-project.ts'
 import { type Measure, timed } from './measure.ts'
 
 /** Messages of history, and steps of a measured turn. */
@@ -29,7 +30,25 @@ export async function contextMeasures(folder: string): Promise<readonly Measure[
       measures.push({ key, title, unit: 'µs', sample: () => oneTurn(app, agent) })
     }
   }
-  return measures
+  return [...measures, looksMeasure(join(folder, 'project'))]
+}
+
+/** What such a step asks of the file system: a look at each file that is watched, there or not. */
+function looksMeasure(root: string): Measure {
+  const skills = Array.from({ length: 30 }, (_, index) => join(root, '.agents/skills', `task-${String(index).padStart(2, '0')}`, 'SKILL.md'))
+  const folders = [root, join(root, 'packages'), join(root, FOLDER)]
+  const others = folders.flatMap((at) => ['AGENTS.md', 'AGENTS.local.md', '.agents/skills', '.claude/skills'].map((name) => join(at, name)))
+  const git = ['HEAD', 'commondir', 'refs/heads/main'].map((name) => join(root, '.git', name))
+  const paths = [...skills, ...others, ...git]
+  return {
+    key: 'context-looks', title: `the ${paths.length} looks alone that such a step takes at its files`, unit: 'µs',
+    async sample() {
+      const ms = await timed(() => {
+        for (let step = 0; step < STEPS; step++) for (const path of paths) statSync(path, { bigint: true, throwIfNoEntry: false })
+      })
+      return (ms * 1_000) / STEPS
+    },
+  }
 }
 
 async function fill(app: App, agent: Agent): Promise<void> {
