@@ -18,7 +18,7 @@ export function promptsOf({ requests, answers, root }: Recording): readonly Prom
 
 /**
  * The ideal: what a recording sent, tools, system prompt and messages, each once and at the place where it first stood, and every request the
- * one before with what is new behind it.
+ * one before with what is new behind it. A fact that is told again as it was told last is not new.
  *
  * @param isBare facts without the words and frames around them: as little as can be told of them
  */
@@ -28,8 +28,8 @@ export function idealPrompts({ requests, answers, root }: Recording, isBare = fa
   let framing = 0
   return requests.map((request, index) => {
     const seen = new Map<Line, number>()
-    const { messages, owners } = request
-    for (const line of linesOf(isBare ? { ...request, messages: messages.map((message, at) => bare(message, owners[at]!)) } : request, root)) {
+    const messages = newsOf(request, isBare)
+    for (const line of linesOf({ ...request, messages }, root)) {
       const times = (seen.get(line) ?? 0) + 1
       seen.set(line, times)
       if (times <= (have.get(line) ?? 0)) continue
@@ -38,6 +38,19 @@ export function idealPrompts({ requests, answers, root }: Recording, isBare = fa
     }
     framing ||= lines.length - messages.length
     return promptOf([...lines], [framing, lines.length], answers[index], root)
+  })
+}
+
+/** The messages of a request without facts that its owner told so last. */
+function newsOf({ messages, owners }: Request, isBare: boolean): readonly Message[] {
+  const told = new Map<string, string>()
+  return messages.flatMap((message, index) => {
+    const owner = owners[index]!
+    const fact = bare(message, owner)
+    const text = JSON.stringify(fact)
+    if (owner.includes('/') && told.get(owner) === text) return []
+    told.set(owner, text)
+    return [isBare ? fact : message]
   })
 }
 
