@@ -10,7 +10,7 @@ import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { type SessionEvent, rebuild, unpaired, verify } from '@headrace/session'
 import { type Seen, life, live } from './world.ts'
 
-const RUNS = Number(process.env.HEADRACE_THEOREM_RUNS ?? 60)
+const RUNS = Number(process.env.HEADRACE_THEOREM_RUNS ?? 200)
 
 describe('the theorem: every request rebuilds from the files alone', () => {
   let directory: string
