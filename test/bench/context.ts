@@ -35,11 +35,10 @@ export async function contextMeasures(folder: string): Promise<readonly Measure[
 
 /** What such a step asks of the file system: a look at each file that is watched, there or not. */
 function looksMeasure(root: string): Measure {
-  const skills = Array.from({ length: 30 }, (_, index) => join(root, '.agents/skills', `task-${String(index).padStart(2, '0')}`, 'SKILL.md'))
   const folders = [root, join(root, 'packages'), join(root, FOLDER)]
-  const others = folders.flatMap((at) => ['AGENTS.md', 'AGENTS.local.md', '.agents/skills', '.claude/skills'].map((name) => join(at, name)))
-  const git = ['HEAD', 'commondir', 'refs/heads/main'].map((name) => join(root, '.git', name))
-  const paths = [...skills, ...others, ...git]
+  const others = folders.flatMap((at) => ['AGENTS.md', 'AGENTS.local.md'].map((name) => join(at, name)))
+  const git = ['HEAD', 'refs/heads/main'].map((name) => join(root, '.git', name))
+  const paths = [...others, ...git]
   return {
     key: 'context-looks', title: `the ${paths.length} looks alone that such a step takes at its files`, unit: 'µs',
     async sample() {

@@ -48,7 +48,7 @@ export const LIMITS: readonly { readonly of: string; readonly most: number }[] =
 
 const GROUPS: readonly (readonly [title: string, text: string, prefixes: readonly string[]])[] = [
   ['A step of the loop', 'All that a step costs without its model: the seams, the log, the digests and the tool\'s call. A turn of 50 steps in a session of the given length; each step calls one tool that gives 200 characters, three listeners stand at the seams, and `after` says something else each time.', ['step']],
-  ['Context plugins', 'A turn of 50 steps at 1,000 messages, in a repository with nested AGENTS.md and thirty skills, where nothing changes: with agents-md, skills, environment and briefing, and without them. A step with them reads no file; it looks once at each file that is watched, which the system bills: the faster the disk under the log, the more of a step that is.', ['context']],
+  ['Context plugins', 'A turn of 50 steps at 1,000 messages, in a repository with nested AGENTS.md and thirty skills, where nothing changes: with agents-md, skills, environment and briefing, and without them. A step with them reads no file; it looks once at each file that is watched (at skills once a turn, and behind calls that may have changed one): the faster the disk under the log, the more of a step that is.', ['context']],
   ['2,000 skills', 'The longest time for which nothing else could run on the event loop, on the clock: what other programs do is in it. Promised are at most 50 ms.', ['skills']],
   ['Streaming', 'Chunks of one answer are not logged one by one; each reaches the turn\'s handle and the session\'s live listeners.', ['delta']],
   ['The log', '', ['append', 'open', 'verify', 'rebuild', 'bytes']],

@@ -46,7 +46,6 @@ export class BriefingService extends Service {
       await this.brief(agent, turn)
       return next()
     })
-    ctx.on('session/event', (agent, event) => this.ledgers.get(agent.session)?.told.apply(event))
   }
 
   /**

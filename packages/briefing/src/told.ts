@@ -4,11 +4,13 @@ import type { SessionEvent } from '@headrace/session'
 
 /**
  * What an agent's model was told last, by owner: the last message of that owner in the history that no `surface/replace` hides, the open
- * step's included. Kept one event at a time; a replace has it looked up anew.
+ * step's included. Kept up to the last look; a replace has it looked up anew.
  */
 export class Told {
   private readonly agent: Agent
   private last: Map<string, string> | undefined
+  /** The event that comes next. */
+  private next = 0
 
   constructor(agent: Agent) {
     this.agent = agent
@@ -25,11 +27,15 @@ export class Told {
     return new Map([...this.look()].filter(([owner]) => owner.startsWith(start)).map(([owner, text]) => [owner.slice(start.length), text]))
   }
 
+  /** Takes in what has happened since the last look; cheaper than to listen to every event. */
   private look(): Map<string, string> {
+    const { session } = this.agent
+    for (const event of this.last ? session.events(this.next) : []) this.apply(event)
+    this.next = session.length
     return (this.last ??= new Map(this.agent.session.entries().filter(({ owner }) => owner.includes('/')).map(({ owner, message }) => [owner, textOf(message)])))
   }
 
-  apply(event: SessionEvent): void {
+  private apply(event: SessionEvent): void {
     if (!this.last) return
     if (event.type === 'surface/replace') this.last = undefined
     else if (event.type === 'context/message') this.last.set(event.data.owner, textOf(event.data.message))

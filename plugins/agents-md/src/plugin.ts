@@ -36,11 +36,22 @@ interface Watched {
   readonly nested: NestedFolders
   /** What the history tells of folders; asked for anew where that may have changed. */
   told: ReadonlyMap<string, string> | undefined
+  /** The event that comes next. */
+  next: number
 }
 
 /** Whether an event may change what is told. */
 function mayTell(event: SessionEvent): boolean {
   return event.type === 'context/message' || event.type === 'surface/replace' || (event.type === 'tool/result' && event.data.additionalContext !== undefined)
+}
+
+/** Takes in what has happened since the last use; cheaper than to listen to every event. */
+function catchUp(watched: Watched, session: SessionView): void {
+  for (const event of session.events(watched.next)) {
+    if (event.type === 'turn/start' || event.type === 'step/start') watched.files.stale()
+    else if (mayTell(event)) watched.told = undefined
+  }
+  watched.next = session.length
 }
 
 /** The plugin on a file system of one's own. */
@@ -50,8 +61,9 @@ export function register(ctx: Context, config: Config, files: FileLayer): void {
     let known = agents.get(agent.session)
     if (!known) {
       const own = new AgentFiles(files, config, agent.cwd)
-      agents.set(agent.session, (known = { files: own, nested: new NestedFolders(own, config), told: undefined }))
+      agents.set(agent.session, (known = { files: own, nested: new NestedFolders(own, config), told: undefined, next: agent.session.length }))
     }
+    catchUp(known, agent.session)
     return known
   }
   // Loaded for one agent, it leaves the name to the app.
@@ -65,11 +77,6 @@ export function register(ctx: Context, config: Config, files: FileLayer): void {
     },
     changed: projectWords.changed,
     removed: projectWords.removed,
-  })
-  ctx.on('session/event', (agent, event) => {
-    const watched = agents.get(agent.session)
-    if (event.type === 'turn/start' || event.type === 'step/start') watched?.files.stale()
-    else if (watched && mayTell(event)) watched.told = undefined
   })
   if (config.nested) listen(ctx, of)
 }

@@ -5,6 +5,8 @@ import { isInside } from './reader.ts'
 
 /** Where an agent works: from the root of its project down to its folder. */
 export class Project {
+  /** Keys that were made, by folder: a call touches the same folders again and again. */
+  private readonly keys = new Map<string, string>()
   /** The nearest folder above (or at) the agent's that has a `.git`, a folder or a worktree's file; else the agent's own. Without links. */
   readonly root: string
   /** Without links. */
@@ -44,7 +46,9 @@ export class Project {
 
   /** What the announcement of a folder is signed with: `sub/`. */
   keyOf(folder: string): string {
-    return `${shownPath(relative(this.root, folder))}/`
+    let key = this.keys.get(folder)
+    if (key === undefined) this.keys.set(folder, (key = `${shownPath(relative(this.root, folder))}/`))
+    return key
   }
 
   /** The folder of a key, unless it is none, or on the way to the agent's. */

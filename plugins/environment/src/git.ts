@@ -33,6 +33,7 @@ export interface GitState {
  * a repository that was found is not looked for again as long as it is there.
  */
 export class GitHead {
+  private readonly commons = new Map<string, string | undefined>()
   private readonly files: GitFiles
   private readonly cache = new Map<string, { readonly stamp: string; readonly text: string }>()
   /** The `.git` of a folder. */
@@ -77,7 +78,9 @@ export class GitHead {
   }
 
   private async commitOf(git: string, ref: string): Promise<string | undefined> {
-    const common = (await this.text(join(git, 'commondir')))?.trim()
+    // What a worktree belongs to does not change while it is there.
+    if (!this.commons.has(git)) this.commons.set(git, (await this.text(join(git, 'commondir')))?.trim())
+    const common = this.commons.get(git)
     const roots = common ? [git, resolve(git, common)] : [git]
     for (const root of roots) {
       const loose = (await this.text(join(root, ref)))?.trim()

@@ -1,4 +1,6 @@
 import type { Agent } from '@headrace/agent'
+import { callsOf } from '@headrace/message'
+import type { SessionEvent } from '@headrace/session'
 import type { Config } from './config.ts'
 import type { Diagnostic } from './diagnostic.ts'
 import type { Disk } from './disk.ts'
@@ -25,8 +27,6 @@ export interface Skills {
   diagnostics(at: Workplace): Promise<readonly Diagnostic[]>
 }
 
-/** Milliseconds that a look serves the step behind it. */
-const FRESH = 1_000
 /** Names that a refusal tells of. */
 const NEAR = 20
 
@@ -38,7 +38,7 @@ export class SkillLibrary implements Skills {
   /** By folder. Held only by the agents there. */
   private readonly indexes = new Map<string, WeakRef<SkillIndex>>()
   private readonly held = new WeakMap<object, SkillIndex>()
-  private readonly glances = new WeakMap<Agent['session'], { readonly shelf: Shelf; readonly time: number }>()
+  private readonly glances = new WeakMap<Agent['session'], { readonly shelf: Shelf; next: number }>()
 
   /** @param tell is told of each look for an agent */
   constructor(config: Config, disk: Disk, tell: (agent: Agent, shelf: Shelf) => Promise<void>) {
@@ -58,20 +58,19 @@ export class SkillLibrary implements Skills {
   /** What there is now. */
   async look(agent: Agent): Promise<Shelf> {
     const shelf = await this.indexOf(agent.session, agent.cwd).look()
-    this.glances.set(agent.session, { shelf, time: performance.now() })
+    this.glances.set(agent.session, { shelf, next: agent.session.length })
     await this.tell(agent, shelf)
     return shelf
   }
 
-  /** The same; but a look that was made for a prompt serves its first step too. */
+  /** The same; but a look serves its turn, up to calls that may have changed skills. */
   async glance(agent: Agent): Promise<Shelf> {
-    const last = this.glances.get(agent.session)
-    return last && performance.now() - last.time < FRESH ? last.shelf : this.look(agent)
-  }
-
-  /** Says that the agent did something: the next glance looks. */
-  expire(agent: Agent): void {
-    this.glances.delete(agent.session)
+    const { session } = agent
+    const last = this.glances.get(session)
+    if (!last) return this.look(agent)
+    for (const event of session.events(last.next)) if (mayChange(event)) return this.look(agent)
+    last.next = session.length
+    return last.shelf
   }
 
   /** @throws SkillError that tells names which are near */
@@ -100,4 +99,10 @@ export class SkillLibrary implements Skills {
     this.held.set(holder, index)
     return index
   }
+}
+
+/** A new turn; or calls that name a folder of skills or a skill, or run a command, which may do anything. */
+function mayChange(event: SessionEvent): boolean {
+  if (event.type === 'turn/start') return true
+  return event.type === 'assistant/message' && callsOf(event.data.message).some((call) => call.name === 'bash' || /skill/i.test(call.arguments))
 }

@@ -32,8 +32,4 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
     if (opened === undefined) return decision
     return { ...decision, additionalContext: [{ key: 'opened', message: opened }, ...decision.additionalContext ?? []] }
   })
-  ctx.on('session/event', (agent, { type }) => {
-    // What a turn or a step did may have changed skills; between a prompt and its first step nothing was done.
-    if (type === 'turn/start' || type === 'step/end') library.expire(agent)
-  })
 }
