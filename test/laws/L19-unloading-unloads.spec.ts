@@ -132,6 +132,8 @@ describe('L19 Unloading unloads', () => {
     const results = eventsOf(await made.events(), 'tool/result')
     expect(results.map(({ data }) => [data.outcome, data.message.content[0].error])).toEqual([['error', true], ['error', true]])
     for (const { data } of results) expect(JSON.stringify(data.message)).toContain('is gone: its plugin was unloaded')
+    // The one that had left is not even started.
+    expect(eventsOf(await made.events(), 'tool/start')).toHaveLength(1)
     await expectRebuilds(made)
   })
 

@@ -57,24 +57,33 @@ export interface SeamRun {
  */
 export async function dispatchSeam<T>(run: SeamRun, rule: SeamRule<T>, inner: () => Promise<T> | T, hooks: readonly Hook[]): Promise<T> {
   if (hooks.length === 0) return inner()
+  const guards = new Set<Guard>()
   let ended = false
   const enter = async (index: number): Promise<T> => {
+    if (ended) throw new CancelledError('the seam has ended')
     const hook = hooks[index]
     if (!hook) return inner()
     if (!run.hooks.has(run.seam, hook)) return enter(index + 1)
-    return listen(run, rule, hook, () => ended, () => enter(index + 1))
+    return listen(run, rule, hook, guards, () => ended, () => enter(index + 1))
   }
+  // One abort listener for the whole seam.
+  const interrupt = (): void => { for (const guard of guards) guard.interrupt(cancelled(run.signal)) }
+  run.signal.addEventListener('abort', interrupt, { once: true })
   try {
     return await enter(0)
   } finally {
     ended = true
+    run.signal.removeEventListener('abort', interrupt)
+    // Listeners that nobody waits for any more: their clocks stop.
+    for (const guard of guards) guard.interrupt(new CancelledError('the seam has ended'))
   }
 }
 
-async function listen<T>(run: SeamRun, rule: SeamRule<T>, hook: Hook, ended: () => boolean, enterNext: () => Promise<T>): Promise<T> {
+async function listen<T>(run: SeamRun, rule: SeamRule<T>, hook: Hook, guards: Set<Guard>, ended: () => boolean, enterNext: () => Promise<T>): Promise<T> {
   const plugin = pluginOfHook(hook)
   const fail = (problem: string, cause?: unknown): SeamError => new SeamError(plugin, run.seam, problem, { cause })
   const guard = new Guard(run, hook, () => fail(`it did not finish within ${run.deadline} ms`))
+  guards.add(guard)
   let below: Promise<T> | undefined
   let misuse: SeamError | undefined
   const pass = (): Promise<T> => {
@@ -105,6 +114,7 @@ async function listen<T>(run: SeamRun, rule: SeamRule<T>, hook: Hook, ended: () 
     if (error instanceof SeamError || error instanceof CancelledError) throw error
     throw fail(error instanceof TypeError && error.message.startsWith('returned ') ? error.message : `it threw: ${messageOf(error)}`, error)
   } finally {
+    guards.delete(guard)
     guard.stop()
   }
 }
@@ -121,7 +131,6 @@ class Guard {
   private timer: Timer
   private settle: ((error: Error | typeof GONE) => void) | undefined
   private readonly unwatch: () => void
-  private readonly onAbort = (): void => this.settle?.(cancelled(this.seam.signal))
 
   constructor(seam: SeamRun, hook: Hook, late: () => SeamError) {
     this.seam = seam
@@ -134,10 +143,13 @@ class Guard {
     return new Promise((resolve, reject) => {
       this.settle = (reason) => (reason === GONE ? resolve(GONE) : reject(reason))
       if (this.seam.signal.aborted) return reject(cancelled(this.seam.signal))
-      this.seam.signal.addEventListener('abort', this.onAbort, { once: true })
       this.resume()
       listener().then(resolve, reject)
     })
+  }
+
+  interrupt(why: Error): void {
+    this.settle?.(why)
   }
 
   pause(): void {
@@ -155,7 +167,6 @@ class Guard {
     this.over = true
     clearTimeout(this.timer)
     this.unwatch()
-    this.seam.signal.removeEventListener('abort', this.onAbort)
   }
 }
 
