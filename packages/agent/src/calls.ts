@@ -88,7 +88,7 @@ export class CallBatch {
       return await this.core.seams.ask(this.turn, call, decision.ask)
     } catch (error) {
       if (this.turn.signal.aborted) throw cancelled(this.turn.signal)
-      this.core.reportFailure(error, 'tools/pre-execute')
+      this.core.reporter.failed(error, 'tools/pre-execute')
       return { deny: `what decides on it failed (${messageOf(error)})` }
     }
   }
@@ -145,7 +145,7 @@ export class CallBatch {
       return await this.core.seams.execute(this.turn, call, limit, this.abandon.signal, () => this.perform(call, entry, input, limit))
     } catch (error) {
       if (this.abandon.signal.aborted) return undefined
-      if (error instanceof SeamError) this.core.reportFailure(error, 'tools/execute')
+      if (error instanceof SeamError) this.core.reporter.failed(error, 'tools/execute')
       return errorOutcome(messageOf(error))
     }
   }

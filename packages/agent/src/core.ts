@@ -6,7 +6,7 @@ import type { ErrorRecord, EventDraft, Session, SessionEvent, SessionStore, Turn
 import { AgentScope } from './agent-scope.ts'
 import { Agent } from './agent.ts'
 import { Asides } from './asides.ts'
-import { AgentError, CancelledError, SeamError } from './error.ts'
+import { AgentError, CancelledError } from './error.ts'
 import { isRunContext } from './guards.ts'
 import { type TurnHandle, type TurnResult, lastFinish, resultOf, withdrawnResult } from './handle.ts'
 import type { Departures } from './hooks.ts'
@@ -87,7 +87,6 @@ export class AgentCore {
   prefix: Prefix | undefined
   /** This instance has written its header snapshot (L13). */
   anchored = false
-  readonly resumed: boolean
   private readonly options: CoreOptions
   private readonly views = new Map<string, Agent>()
   private readonly following = new Set<TurnHandle>()
@@ -112,7 +111,6 @@ export class AgentCore {
     this.departures = options.departures
     this.cwd = options.cwd
     this.budget = options.budget
-    this.resumed = options.resumed
     this.scope = new AgentScope(options.home, this.id)
     this.held = options.resumed
     if (options.forked) this.prefix = recordedPrefix(session)
@@ -251,7 +249,7 @@ export class AgentCore {
     try {
       return { type: 'run/context', data: { turn: turn.number, ...this.contexts.encode(context, this.session.length) } }
     } catch (error) {
-      this.reportFailure(error, 'run/context')
+      this.reporter.failed(error, 'run/context')
       return undefined
     }
   }
@@ -285,11 +283,6 @@ export class AgentCore {
   /** A listener that comes too late to say what the prefix should be is reported by name (L5). */
   reportLatePrefix(): void {
     this.late.report(this.prefix, this.seams.listeners('agent/session-prefix'))
-  }
-
-  reportFailure(error: unknown, seam: string): void {
-    const where = error instanceof SeamError ? { plugin: error.plugin, seam: error.seam } : { plugin: 'loop', seam }
-    this.reporter.report({ kind: 'failed', ...where, problem: messageOf(error) })
   }
 
   private tell(event: SessionEvent): void {

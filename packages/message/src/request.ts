@@ -50,15 +50,18 @@ export interface RequestDigests {
   readonly after: Digest
 }
 
-/** Digests of all that a model sees of a request, given the chain of its history. */
-export function requestDigests(header: {
+/** Everything that a model sees of a request and that is not history. Empty is absent (L10). */
+export interface RequestHeader {
   readonly config: CallConfig
   readonly system?: string
   readonly tools?: readonly ToolSchema[]
   readonly prefix?: readonly Message[]
   readonly before?: readonly Message[]
   readonly after?: readonly Message[]
-}, history: Digest): RequestDigests {
+}
+
+/** Digests of all that a model sees of a request, given the chain of its history. */
+export function requestDigests(header: RequestHeader, history: Digest): RequestDigests {
   return {
     config: digestOf(header.config),
     system: header.system === undefined ? '' : digestOf(header.system),

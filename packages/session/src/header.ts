@@ -1,4 +1,4 @@
-import type { CallConfig, ConfigField, Message, Owner, ToolSchema } from '@headrace/message'
+import type { CallConfig, ConfigField, Message, Owner, RequestHeader, ToolSchema } from '@headrace/message'
 import { adoptJson, copyJson, copyList, defined, sameValue } from '@headrace/message'
 import { LogError } from './error.ts'
 
@@ -18,14 +18,8 @@ export interface HeaderOwners {
   readonly after?: readonly Owner[]
 }
 
-/** Everything in a request that is not history. Empty is absent (L10). */
-export interface EpochHeader {
-  readonly config: CallConfig
-  readonly system?: string
-  readonly tools?: readonly ToolSchema[]
-  readonly prefix?: readonly Message[]
-  readonly before?: readonly Message[]
-  readonly after?: readonly Message[]
+/** Everything in a request that is not history, and who stands behind it. */
+export interface EpochHeader extends RequestHeader {
   readonly owners: HeaderOwners
 }
 
