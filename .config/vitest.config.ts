@@ -19,7 +19,7 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ['{packages,plugins,examples}/*/tests/**/*.spec.ts', 'test/**/*.spec.ts'],
+    include: ['{packages,plugins,examples}/*/tests/**/*.spec.ts', 'packages/headrace/templates/*/tests/*.spec.ts', 'test/**/*.spec.ts'],
     // Those install packages from the registry: vitest.packaging.config.ts.
     exclude: ['**/node_modules/**', 'test/packaging/**'],
     testTimeout: 20_000,
