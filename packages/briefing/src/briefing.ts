@@ -4,7 +4,7 @@ import { messageOf } from '@headrace/message'
 import { type Agent, AgentError, type Turn, byPlace, ownerOf, pluginOf, scopeOf } from '@headrace/agent'
 import type { SessionView } from '@headrace/session'
 import { Told } from './told.ts'
-import { type Reading, type Topic, type TopicEntry, changedWords, unavailable } from './topic.ts'
+import { type Topic, type TopicEntry, changedWords, unavailable } from './topic.ts'
 
 declare module 'cordis' {
   interface Context {
@@ -16,6 +16,9 @@ export interface Config {
   /** Milliseconds a topic may take to read; a later one counts as unavailable. */
   readonly readTimeout: number
 }
+
+/** The present state of a topic: its text, nothing, or that it cannot be read now. */
+type State = string | undefined | typeof unavailable
 
 /** What a session was told: in its history, and in the prefix of this loop instance. */
 interface Ledger {
@@ -81,24 +84,28 @@ export class BriefingService extends Service {
   /** Tells what differs from what was told, in the order `(order, plugin, key)`. */
   private async brief(agent: Agent, turn: Turn): Promise<void> {
     const entries = [...this.topics].filter(({ scope }) => scope === undefined || scope === agent.id).sort(byPlace)
-    const { told, opened } = this.ledgerOf(agent)
-    const states = await Promise.all(entries.map((entry) => this.read(entry, agent)))
+    const readings = entries.map((entry) => this.read(entry, agent))
+    const states = readings.some((reading) => reading instanceof Promise) ? await Promise.all(readings) : readings as readonly State[]
     if (turn.signal.aborted) return
+    const ledger = this.ledgerOf(agent)
     for (const [index, entry] of entries.entries()) {
       const state = states[index]!
-      if (state === unavailable || !this.topics.has(entry)) continue
-      const inPrefix = entry.topic.baseline === 'prefix'
-      if (inPrefix && !opened.has(entry.owner)) continue
-      const last = told.by(entry.owner)
-      const before = last ?? (inPrefix ? opened.get(entry.owner) : undefined)
-      if (before === state) continue
-      const view = this.viewOf(entry, agent)
-      try {
-        const words = before === undefined ? state : changedWords(entry, state)
-        if (before !== words) view?.inject(words, { key: entry.key })
-      } catch (error) {
-        view?.report(`topic ${entry.key}`, `${messageOf(error)}; what was told stands`)
-      }
+      if (state !== unavailable && this.topics.has(entry)) this.tell(entry, state, agent, ledger)
+    }
+  }
+
+  /** Announces a state, unless it is the one that was told. */
+  private tell(entry: TopicEntry, state: string | undefined, agent: Agent, { told, opened }: Ledger): void {
+    const inPrefix = entry.topic.baseline === 'prefix'
+    if (inPrefix && !opened.has(entry.owner)) return
+    const before = told.by(entry.owner) ?? (inPrefix ? opened.get(entry.owner) : undefined)
+    if (before === state) return
+    const view = this.viewOf(entry, agent)
+    try {
+      const words = before === undefined ? state! : changedWords(entry, state)
+      if (before !== words) view?.inject(words, { key: entry.key })
+    } catch (error) {
+      view?.report(`topic ${entry.key}`, `${messageOf(error)}; what was told stands`)
     }
   }
 
@@ -116,20 +123,19 @@ export class BriefingService extends Service {
     return ledger
   }
 
-  /** The present state: text, nothing, or unavailable. One that throws or is late keeps what was told, and is reported. */
-  private async read(entry: TopicEntry, agent: Agent): Promise<string | undefined | typeof unavailable> {
-    const { topic, key } = entry
+  /** The present state, at once where it is. One that throws or is late keeps what was told, and is reported. */
+  private read(entry: TopicEntry, agent: Agent): State | Promise<State> {
     const view = this.viewOf(entry, agent)
     if (!view) return unavailable
-    try {
-      const reading: Reading = await within(this.config.readTimeout, topic.read(view))
-      if (reading === unavailable) return unavailable
-      if (typeof reading === 'string') return reading.trim() === '' ? undefined : reading.toWellFormed()
-      if (reading === undefined || reading === null) return undefined
-      throw new TypeError(`it gave ${typeof reading}, not text`)
-    } catch (error) {
-      view.report(`topic ${key}`, `${messageOf(error)}; what was told stands`)
+    const failed = (error: unknown): typeof unavailable => {
+      view.report(`topic ${entry.key}`, `${messageOf(error)}; what was told stands`)
       return unavailable
+    }
+    try {
+      const reading: unknown = entry.topic.read(view)
+      return isThenable(reading) ? within(this.config.readTimeout, reading).then(stateOf).catch(failed) : stateOf(reading)
+    } catch (error) {
+      return failed(error)
     }
   }
 
@@ -142,9 +148,19 @@ export class BriefingService extends Service {
   }
 }
 
-/** What is there at once is not waited for. */
-async function within<T>(limit: number, value: T | Promise<T>): Promise<T> {
-  if (typeof (value as { readonly then?: unknown } | null | undefined)?.then !== 'function') return value
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function'
+}
+
+/** @throws TypeError for what is no text */
+function stateOf(reading: unknown): State {
+  if (reading === unavailable) return unavailable
+  if (typeof reading === 'string') return reading.trim() === '' ? undefined : reading.toWellFormed()
+  if (reading === undefined || reading === null) return undefined
+  throw new TypeError(`it gave ${typeof reading}, not text`)
+}
+
+async function within<T>(limit: number, value: PromiseLike<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`it was not read within ${limit} ms`)), limit)

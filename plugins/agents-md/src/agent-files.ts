@@ -20,6 +20,8 @@ interface Kept {
   readonly told: ReadonlySet<Digest>
 }
 
+const PLACES = 1_000
+const NO_NEWS: readonly Diagnostic[] = []
 const NONE: ReadonlySet<Digest> = new Set()
 const NOTHING: Account = { parts: [], text: undefined, whole: NONE, diagnostics: [] }
 
@@ -35,11 +37,13 @@ export class AgentFiles {
   private readonly files: FileLayer
   private readonly config: Config
   private readonly cwd: string
-  private opened: Promise<Opened> | undefined
+  private opened: Opened | Promise<Opened> | undefined
   private look: Look | undefined
   private latest: Account | undefined
   private readonly accounts = new Map<string, Kept>()
   private readonly problems = new Map<string, readonly Diagnostic[]>()
+  /** Folders that were touched. */
+  private readonly places = new Map<string, readonly Place[]>()
   private reported: ReadonlySet<Diagnostic> = new Set()
 
   constructor(files: FileLayer, config: Config, cwd: string) {
@@ -53,24 +57,33 @@ export class AgentFiles {
     this.look = undefined
   }
 
-  async project(): Promise<Project> {
-    return (await this.open()).project
+  /** At once when it is known. */
+  project(): Project | Promise<Project> {
+    const opened = this.open()
+    return opened instanceof Promise ? opened.then(({ project }) => project) : opened.project
   }
 
-  /** What is told of the files from the root to the agent's folder, behind the user's own. */
-  async whole(): Promise<Account> {
+  /** What is told of the files from the root to the agent's folder, behind the user's own; at once where all is the same. */
+  whole(): Account | Promise<Account> {
+    const look = (this.look ??= new Look())
+    const kept = this.keptOf('', look)
+    return kept ? (this.latest = kept) : this.wholeAnew(look)
+  }
+
+  private async wholeAnew(look: Look): Promise<Account> {
     const { project, reader, own } = await this.open()
     const { global } = this.config
-    return (this.latest = await this.account('', (this.look ??= new Look()), () => {
-      const places = project.chain().flatMap((folder) => this.placesIn(folder, reader))
-      return global ? [{ candidates: [global], reader: own }, ...places] : places
-    }))
+    const places = project.chain().flatMap((folder) => this.placesIn(folder, reader))
+    const all = global ? [{ candidates: [global], reader: own }, ...places] : places
+    return (this.latest = await this.account('', look, all, project))
   }
 
   /** What is told of a folder below: as it is at this boundary, or, with a look of its own, as it is now. */
   async folder(folder: string, look: Look = (this.look ??= new Look())): Promise<Account> {
     const { project, reader } = await this.open()
-    return this.account(project.keyOf(folder), look, () => this.placesIn(folder, reader), this.told())
+    const key = project.keyOf(folder)
+    const told = this.told()
+    return this.keptOf(key, look, told) ?? this.account(key, look, this.placesIn(folder, reader), project, told)
   }
 
   /** Digests of what is told of the whole project, and not cut. */
@@ -84,6 +97,7 @@ export class AgentFiles {
 
   /** Those that are new since this was asked. */
   news(): readonly Diagnostic[] {
+    if (this.problems.size === 0 && this.reported.size === 0) return NO_NEWS
     const known = new Set([...this.reported].map((diagnostic) => JSON.stringify(diagnostic)))
     const all = this.diagnostics()
     this.reported = new Set(all)
@@ -91,15 +105,21 @@ export class AgentFiles {
   }
 
   private placesIn(folder: string, reader: FileReader): readonly Place[] {
-    return [this.config.names, this.config.local].map((names) => ({ candidates: names.map((name) => join(folder, name)), reader }))
+    const known = this.places.get(folder)
+    if (known) return known
+    const places = [this.config.names, this.config.local].map((names) => ({ candidates: names.map((name) => join(folder, name)), reader }))
+    if (this.places.size >= PLACES) this.places.clear()
+    this.places.set(folder, places)
+    return places
   }
 
-  /** The account as it was where all that it was made of is the same. */
-  private async account(key: string, look: Look, places: () => readonly Place[], told = NONE): Promise<Account> {
+  /** The account as it was, where all that it was made of is the same. */
+  private keptOf(key: string, look: Look, told = NONE): Account | undefined {
     const kept = this.accounts.get(key)
-    if (kept && kept.told === told && look.isSame(kept.looked)) return kept.account
-    const { project } = await this.open()
-    const list = places()
+    return kept && kept.told === told && look.isSame(kept.looked) ? kept.account : undefined
+  }
+
+  private async account(key: string, look: Look, list: readonly Place[], project: Project, told = NONE): Promise<Account> {
     if (list.every(({ candidates, reader }) => candidates.every((path) => look.at(path, reader) === undefined))) return this.forget(key)
     const { parts, diagnostics, looked } = await gather(list, look, this.config, told)
     const known = this.accounts.get(key)?.account
@@ -119,7 +139,7 @@ export class AgentFiles {
     return NOTHING
   }
 
-  private open(): Promise<Opened> {
+  private open(): Opened | Promise<Opened> {
     return (this.opened ??= this.find())
   }
 
@@ -129,7 +149,7 @@ export class AgentFiles {
     const project = await Project.open(files, this.cwd)
     const others = await Promise.all(roots.map(real))
     const ownRoots = global ? [await real(dirname(global)), dirname(await real(global))] : []
-    return { project, reader: new FileReader(files, [project.root, ...others], maxFile), own: new FileReader(files, [...ownRoots, ...others], maxFile) }
+    return (this.opened = { project, reader: new FileReader(files, [project.root, ...others], maxFile), own: new FileReader(files, [...ownRoots, ...others], maxFile) })
   }
 }
 

@@ -30,6 +30,7 @@ export class NestedFolders {
   /** Announces what changed in the folders that were told. */
   async announce(agent: Agent, visible: ReadonlyMap<string, string>): Promise<void> {
     const project = await this.files.project()
+    if (visible.size === 0) return void this.told.clear()
     const folders = [...visible].flatMap(([key, last]) => {
       const folder = project.folderOf(key)
       return folder === undefined ? [] : [{ key, folder, last }]

@@ -3,7 +3,7 @@ import { type Agent, scopeOf } from '@headrace/agent'
 import type {} from '@headrace/briefing'
 import { messageOf } from '@headrace/message'
 import type { SessionEvent, SessionView } from '@headrace/session'
-import { AgentFiles } from './agent-files.ts'
+import { type Account, AgentFiles } from './agent-files.ts'
 import { Config, settle } from './config.ts'
 import { type Diagnostic, diagnosticLine } from './diagnostic.ts'
 import { type FileLayer, nodeFiles } from './files.ts'
@@ -70,10 +70,14 @@ export function register(ctx: Context, config: Config, files: FileLayer): void {
   if (scopeOf(ctx) === undefined) ctx.provide('agentsMd', { diagnostics: (agent) => agents.get(agent.session)?.files.diagnostics() ?? [] })
   ctx.briefing.topic({
     key: 'project',
-    read: async (agent) => {
-      const { text } = await of(agent).files.whole()
-      report(agent, of(agent).files)
-      return text === undefined ? undefined : projectWords.first(text)
+    read: (agent) => {
+      const { files } = of(agent)
+      const words = ({ text }: Account): string | undefined => {
+        report(agent, files)
+        return text === undefined ? undefined : projectWords.first(text)
+      }
+      const whole = files.whole()
+      return whole instanceof Promise ? whole.then(words) : words(whole)
     },
     changed: projectWords.changed,
     removed: projectWords.removed,

@@ -7,7 +7,11 @@ export function renderFacts(facts: Facts): string | undefined {
   return lines.length === 0 ? undefined : lines.join('\n')
 }
 
+/** One word after another, as nearly every fact is. */
+const PLAIN = /^[!-~]+(?: [!-~]+)*$/
+
 function oneLine(text: string): string {
+  if (PLAIN.test(text)) return text
   return text.toWellFormed().replace(/[\s\u0085\u2028\u2029]+/g, ' ').trim()
 }
 

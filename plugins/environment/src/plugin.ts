@@ -3,7 +3,7 @@ import z from 'schemastery'
 import type {} from '@headrace/briefing'
 import type { Agent } from '@headrace/agent'
 import { type Facts, dayOf, renderFacts } from './facts.ts'
-import { GitHead } from './git.ts'
+import { GitHead, type GitState } from './git.ts'
 
 export const name = 'environment'
 export const inject = ['agents', 'briefing']
@@ -33,22 +33,22 @@ export const CHANGED = 'The environment has changed. It is now:'
 /** Tells facts of the workspace: never a time of day, never in a region that a provider caches ahead of the history. */
 export async function apply(ctx: Context, config: Config): Promise<void> {
   const git = new GitHead()
-  const read = async (agent: Agent): Promise<string | undefined> => renderFacts(await factsOf(agent, config, git))
+  const read = (agent: Agent): string | undefined | Promise<string | undefined> => {
+    const state = config.git ? git.read(agent.cwd) : undefined
+    const added = typeof config.facts === 'function' ? config.facts(agent) : config.facts
+    // What is there at once is not waited for: this is asked ahead of every step.
+    if (state instanceof Promise || added instanceof Promise) return Promise.all([state, added]).then((now) => told(agent, config, ...now))
+    return told(agent, config, state, added)
+  }
   if (config.channel === 'after') {
-    ctx.agents.after('environment', async (agent) => titled(FIRST, await read(agent)), { order: 100 })
+    ctx.agents.after('environment', read, { order: 100 })
     return
   }
-  ctx.briefing.topic({
-    key: 'environment', order: 100,
-    read: async (agent) => titled(FIRST, await read(agent)),
-    changed: (text) => text.replace(FIRST, () => CHANGED),
-  })
+  ctx.briefing.topic({ key: 'environment', order: 100, read, changed: (text) => text.replace(FIRST, () => CHANGED) })
 }
 
-async function factsOf(agent: Agent, { git: withGit, timeZone, facts }: Config, git: GitHead): Promise<Facts> {
-  const state = withGit ? await git.read(agent.cwd) : undefined
-  const added = typeof facts === 'function' ? await facts(agent) : (facts ?? {})
-  return [
+function told(agent: Agent, { timeZone }: Config, state: GitState | undefined, added: Record<string, string | undefined> = {}): string | undefined {
+  const facts: Facts = [
     ['date', dayOf(new Date(), timeZone)],
     ['platform', process.platform],
     ['working directory', agent.cwd],
@@ -56,8 +56,6 @@ async function factsOf(agent: Agent, { git: withGit, timeZone, facts }: Config, 
     ['git head', state?.head],
     ...Object.entries(added),
   ]
-}
-
-function titled(title: string, facts: string | undefined): string | undefined {
-  return facts === undefined ? undefined : `${title}\n\n${facts}`
+  const text = renderFacts(facts)
+  return text === undefined ? undefined : `${FIRST}\n\n${text}`
 }
