@@ -90,6 +90,9 @@ export class Check {
         this.string(data, 'first')
         this.string(data, 'last')
         return this.list(data, 'messages').forEach((item, index) => this.signed(this.asObject(item, `messages[${index}]`)))
+      case 'surface/rewind':
+        this.count(data, 'turn')
+        return ['owner', 'reason'].forEach((field) => this.string(data, field))
       default:
         if (required) throw new LogError(`its type ${JSON.stringify(type)} is required to read this log, and unknown here; use a newer headrace`, this.seq, 'LOG_UNKNOWN_REQUIRED')
     }

@@ -62,6 +62,7 @@ export interface EventMap {
   'tool/start': CallRef
   'tool/result': CallRef & { readonly message: ToolMessage; readonly outcome: CallOutcome; readonly owner?: Owner; readonly additionalContext?: readonly Signed<Contribution>[] }
   'surface/replace': { readonly first: EntryId; readonly last: EntryId; readonly messages: readonly Signed[]; readonly owner: Owner; readonly reason: string }
+  'surface/rewind': { readonly turn: number; readonly owner: Owner; readonly reason: string }
 }
 
 /** One dispatch of a request: the chain of its history and its digest. With `purpose` it is a side request, which says what differs. */
@@ -91,5 +92,8 @@ export type EventDraft<T extends EventType = EventType> = { [K in T]: { readonly
 /** The types that the loop and the agent's methods write. Everything else is a plugin's: never surface, skipped by readers that do not know it. */
 export const CORE_TYPES: ReadonlySet<string> = new Set<EventType | 'run/context'>([
   'session/open', 'prompt/queued', 'prompt/withdrawn', 'turn/start', 'turn/end', 'step/start', 'step/end', 'user/message', 'context/message',
-  'run/context', 'request/header', 'request/header-delta', 'request/dispatch', 'request/end', 'assistant/message', 'tool/start', 'tool/result', 'surface/replace',
+  'run/context', 'request/header', 'request/header-delta', 'request/dispatch', 'request/end', 'assistant/message', 'tool/start', 'tool/result', 'surface/replace', 'surface/rewind',
 ])
+
+/** Core types that are marked `required`: they came after the format's first readers, and a reader that skips them rebuilds something else. */
+export const REQUIRED_TYPES: ReadonlySet<string> = new Set<EventType>(['surface/rewind'])

@@ -79,6 +79,7 @@ export class Ledger {
       case 'tool/result': this.newestOwing = seq; return
       case 'request/dispatch': this.dispatches.set(seq, event.data.purpose === undefined ? event.data.boundary : SIDE); return
       case 'request/end': return this.endRequest(seq, event.data)
+      case 'surface/rewind': return this.rewind(seq)
     }
   }
 
@@ -106,6 +107,12 @@ export class Ledger {
     if (this.turn.step) throw new LogError(`turn ${turn} ends inside its step ${this.turn.step.number}`, seq)
     this.answered = Math.max(this.answered, settled)
     this.turn = undefined
+  }
+
+  /** What was owed is taken back, or was answered: only what comes next owes. */
+  private rewind(seq: number): void {
+    if (this.turn) throw new LogError(`a rewind inside turn ${this.turn.number}`, seq)
+    this.answered = seq
   }
 
   private startStep(seq: number, { turn, step }: EventMap['step/start']): void {

@@ -1,7 +1,7 @@
 import { type Chunk, type Message, adoptJson, copyJson, messageOf } from '@headrace/message'
 import { checkEvent } from './check.ts'
 import { LogError, SessionClosedError } from './error.ts'
-import { type EventDraft, type EventMap, type EventType, LOG_VERSION, type SessionEvent, type StepReason } from './event.ts'
+import { type EventDraft, type EventMap, type EventType, LOG_VERSION, REQUIRED_TYPES, type SessionEvent, type StepReason } from './event.ts'
 import { Fold } from './fold.ts'
 import type { EpochHeader } from './header.ts'
 import { Live } from './live.ts'
@@ -174,7 +174,9 @@ export class Session {
       for (const item of drafts) {
         const draft = typeof item === 'function' ? item() : item
         if (!draft) continue
-        const event = checkEvent(Object.freeze({ seq: this.log.length + events.length, time, type: draft.type, data: copyJson(draft.data, draft.type) }))
+        const { type } = draft
+        const seq = this.log.length + events.length
+        const event = checkEvent(Object.freeze({ seq, time, type, data: copyJson(draft.data, type), ...(REQUIRED_TYPES.has(type) && { required: true }) }))
         this.fold.apply(event)
         events.push(event)
       }

@@ -1,6 +1,7 @@
 import { type Digest, EMPTY_CHAIN, type Message, type Owner, adoptJson, callsOf, chain, digestOf } from '@headrace/message'
 import { LogError } from './error.ts'
 import type { CallRef, EntryId, EventMap, SessionEvent, Signed } from './event.ts'
+import { type StandingTurn, TurnPoints } from './turn-points.ts'
 
 /** A message of the history: the event it came from, and who put it there. */
 export interface Entry {
@@ -37,11 +38,13 @@ export class Surface {
   /** How many entries, from the first on, are known to be frozen. What was loaded is frozen when it is first shown. */
   private frozen = 0
   private step: OpenStep | undefined
+  private readonly points = new TurnPoints()
 
   /** Takes in an event. @throws LogError where the log would break L16 or the order of steps; nothing has changed then */
   apply(event: SessionEvent): void {
     switch (event.type) {
       case 'session/open': return this.seed(event.seq, event.data.seed ?? [])
+      case 'turn/start': return this.points.begin(event.seq, event.data.turn, this.entries)
       case 'step/start': return this.open(event.seq)
       case 'step/end': return this.close(event.seq)
       case 'user/message': {
@@ -56,6 +59,7 @@ export class Surface {
       case 'tool/start': return void (this.callOf(event.data, event.seq).started = true)
       case 'tool/result': return this.result(event.seq, event.data)
       case 'surface/replace': return this.replace(event.seq, event.data)
+      case 'surface/rewind': return this.rewind(event.seq, event.data)
     }
   }
 
@@ -68,6 +72,11 @@ export class Surface {
   /** How many messages the history has. */
   get length(): number {
     return this.entries.length
+  }
+
+  /** Turns that no rewind took back, in order: a rewind goes to the beginning of one. */
+  get turns(): readonly StandingTurn[] {
+    return this.points.standing
   }
 
   get boundary(): number | undefined {
@@ -168,10 +177,22 @@ export class Surface {
     const entries = [...this.entries.slice(0, first), ...data.messages.map((signed, part) => entryOf(seq, signed, part)), ...this.entries.slice(last + 1)]
     const broken = unpaired(entries.map((entry) => entry.message))
     if (broken !== undefined) throw new LogError(`replacing ${data.first} to ${data.last} would leave a tool call without its result, or a result without its call, at message ${broken} (L16)`, seq)
-    // A new array: snapshots of the old one stay as they were.
+    this.become(entries, first)
+  }
+
+  private rewind(seq: number, { turn }: EventMap['surface/rewind']): void {
+    const entries = this.points.back(turn)
+    if (!entries) throw new LogError(`there is no turn ${turn} to go back to; the newest is ${this.points.length}`, seq)
+    let common = 0
+    while (common < entries.length && entries[common] === this.entries[common]) common++
+    this.become(entries, common)
+  }
+
+  /** Takes other entries, the first of them as they were. A new array: snapshots of the old one stay as they were. */
+  private become(entries: Entry[], common: number): void {
     this.entries = entries
-    this.links.length = Math.min(this.links.length, first + 1)
-    this.frozen = Math.min(this.frozen, first)
+    this.links.length = Math.min(this.links.length, common + 1)
+    this.frozen = Math.min(this.frozen, common)
   }
 }
 

@@ -4,6 +4,7 @@ import { CORE_TYPES, type EventDraft, type EventType, type SessionEvent } from '
 import type { EpochHeader } from './header.ts'
 import type { LiveEvents, Session } from './session.ts'
 import type { Entry } from './surface.ts'
+import type { StandingTurn } from './turn-points.ts'
 
 /** A session as plugins have it: to read, and to append events of the types that plugins add. Core types are the loop's to write. */
 export class SessionView {
@@ -37,6 +38,11 @@ export class SessionView {
   /** The history with the open step's part: what the model has been told, and by whom. */
   entries(): readonly Entry[] {
     return this.#session.surface.visible()
+  }
+
+  /** Turns that no rewind took back, in order. */
+  get turns(): readonly StandingTurn[] {
+    return this.#session.surface.turns
   }
 
   requestHeader(): EpochHeader | undefined {

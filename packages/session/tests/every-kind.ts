@@ -40,6 +40,11 @@ export function everyKind(): LogBuilder {
   log.endStep()
   log.endTurn()
 
+  log.add('surface/rewind', { turn: 2, owner: 'app', reason: 'r' })
+  log.prompt('go elsewhere')
+  log.lastStep('there')
+  log.endTurn()
+
   // Behind the last proof: no digest covers these yet.
   log.context(system('a fact behind the last proof'))
   log.prompt('next')

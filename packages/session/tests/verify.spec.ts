@@ -41,7 +41,7 @@ describe('rebuild', () => {
       const last = log.parsed[length - 1]!
       if (last.type === 'request/dispatch') atTheTime.set(last.seq, JSON.stringify(rebuild(log.parsed.slice(0, length), last.seq)))
     }
-    expect(atTheTime.size).toBe(5)
+    expect(atTheTime.size).toBe(6)
     for (const [seq, request] of atTheTime) expect(JSON.stringify(rebuild(log.parsed, seq))).toBe(request)
   })
 
