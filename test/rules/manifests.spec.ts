@@ -33,7 +33,7 @@ describe.each(published.map((item) => [item.place, item] as const))('%s', (_, it
   })
 
   it('packs what was built and nothing else', () => {
-    expect(manifest.files).toEqual([...manifest.bin ? ['bin'] : [], 'lib', '!lib/*.tsbuildinfo'])
+    expect(manifest.files).toEqual([...manifest.bin ? ['bin'] : [], 'lib', '!lib/*.tsbuildinfo', ...item.has('templates') ? ['templates'] : []])
   })
 
   it('says in index.ts what is public, and nothing else', () => {

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { readFileSync } from 'node:fs'
+import type { CreateOptions } from './create.ts'
 import { DONE, FAILED, USAGE, UsageError, describeError } from './error.ts'
 import type { ExplainOptions } from './explain.ts'
 import { leave } from './leave.ts'
@@ -7,6 +7,7 @@ import type { RunOptions } from './run.ts'
 import { Terminal } from './terminal.ts'
 import type { SkillsOptions } from './skills.ts'
 import type { VerifyOptions } from './verify.ts'
+import { version } from './version.ts'
 
 // What a command needs is loaded when it runs: a whole agent takes its time.
 const commands = {
@@ -15,6 +16,7 @@ const commands = {
   verify: async () => (await import('./verify.ts')).verify,
   sessions: () => import('./sessions.ts'),
   skills: async () => (await import('./skills.ts')).skills,
+  create: async () => (await import('./create.ts')).createPlugin,
 }
 
 /** Runs a command line. Returns the exit code: 0 done, 1 failed, 2 usage, 130 cancelled. */
@@ -47,6 +49,7 @@ function program(terminal: Terminal, done: (code: number) => void): Command {
     .helpCommand(false)
   defineRun(root, terminal, done)
   defineSessions(root, terminal, done)
+  defineCreate(root, terminal, done)
   const debug = (command: Command): Command => command.option('--debug', 'show the stack of an error')
   debug(root.command('explain'))
     .description('show a request in its parts: who put each there, what changed, what was sent before')
@@ -115,13 +118,21 @@ function defineSessions(root: Command, terminal: Terminal, done: (code: number) 
     .action(async (what: string, options: { readonly salvage?: true }) => done(await (await commands.sessions()).exportSession(what, options, terminal)))
 }
 
-function version(): string {
-  return (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version
+function defineCreate(root: Command, terminal: Terminal, done: (code: number) => void): void {
+  const command = root.command('create')
+    .description('make a package to begin with')
+    .action(() => { throw new UsageError('say what to create: headrace create plugin <name>') })
+  command.command('plugin')
+    .description('make a plugin with a topic, a tool, a seam, config and tests, in a folder that is empty or new')
+    .argument('<name>', 'runbook, or @you/plugin-runbook')
+    .option('--dir <folder>', 'where (default: a folder of the package\'s name)')
+    .option('--debug', 'show the stack of an error')
+    .action(async (name: string, options: CreateOptions) => done(await (await commands.create())(name, options, terminal)))
 }
 
 /** Commander's words, without what came behind an unknown option's name. */
 function usageProblem({ code, message }: CommanderError): string {
-  if (code === 'commander.help') return 'say what to do: run, sessions, explain, verify or skills; see headrace --help'
+  if (code === 'commander.help') return 'say what to do: run, sessions, explain, verify, skills or create; see headrace --help'
   if (code === 'commander.unknownOption') {
     const flag = /'(--[^'=\s]+|-[^'])/.exec(message)?.[1] ?? ''
     const isKey = /key|token|secret|auth/i.test(flag)
