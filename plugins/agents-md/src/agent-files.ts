@@ -78,9 +78,11 @@ export class AgentFiles {
     return (this.latest = await this.account('', look, all, project))
   }
 
-  /** What is told of a folder below: as it is at this boundary, or, with a look of its own, as it is now. */
-  async folder(folder: string, look: Look = (this.look ??= new Look())): Promise<Account> {
-    const { project, reader } = await this.open()
+  /** What is told of a folder below: as it is at this boundary, or, with a look of its own, as it is now; at once where nothing changed. */
+  folder(folder: string, look: Look = (this.look ??= new Look())): Account | Promise<Account> {
+    const opened = this.open()
+    if (opened instanceof Promise) return opened.then(() => this.folder(folder, look))
+    const { project, reader } = opened
     const key = project.keyOf(folder)
     const told = this.told()
     return this.keptOf(key, look, told) ?? this.account(key, look, this.placesIn(folder, reader), project, told)
@@ -119,8 +121,12 @@ export class AgentFiles {
     return kept && kept.told === told && look.isSame(kept.looked) ? kept.account : undefined
   }
 
-  private async account(key: string, look: Look, list: readonly Place[], project: Project, told = NONE): Promise<Account> {
-    if (list.every(({ candidates, reader }) => candidates.every((path) => look.at(path, reader) === undefined))) return this.forget(key)
+  private account(key: string, look: Look, list: readonly Place[], project: Project, told = NONE): Account | Promise<Account> {
+    const none = list.every(({ candidates, reader }) => candidates.every((path) => look.at(path, reader) === undefined))
+    return none ? this.forget(key) : this.make(key, look, list, project, told)
+  }
+
+  private async make(key: string, look: Look, list: readonly Place[], project: Project, told: ReadonlySet<Digest>): Promise<Account> {
     const { parts, diagnostics, looked } = await gather(list, look, this.config, told)
     const known = this.accounts.get(key)?.account
     const account = known && isSame(known.parts, parts) ? known : { parts, ...render(parts, this.config.budget, (path) => project.shown(path)) }

@@ -4,11 +4,12 @@ import type { Digest } from '@headrace/message'
 import type { Account, AgentFiles } from './agent-files.ts'
 import type { Config } from './config.ts'
 import { Look } from './gather.ts'
-import type { Project } from './project.ts'
+import { type Project, isFolderKey } from './project.ts'
 import { touchedPaths } from './touch.ts'
 import { folderWords } from './words.ts'
 
 const WAYS = 1_000
+const NOTHING: readonly KeyedContribution[] = []
 
 /**
  * Folders below an agent's own, told when a tool touches them. What was told is read off the history: at each boundary what is still
@@ -27,16 +28,19 @@ export class NestedFolders {
     this.config = config
   }
 
-  /** Announces what changed in the folders that were told. */
-  async announce(agent: Agent, visible: ReadonlyMap<string, string>): Promise<void> {
+  /** Announces what changed in the folders that were told; at once where none was. */
+  announce(agent: Agent, visible: ReadonlyMap<string, string>): void | Promise<void> {
+    this.told.clear()
+    for (const key of visible.keys()) if (isFolderKey(key)) return this.compare(agent, visible)
+  }
+
+  private async compare(agent: Agent, visible: ReadonlyMap<string, string>): Promise<void> {
     const project = await this.files.project()
-    if (visible.size === 0) return void this.told.clear()
     const folders = [...visible].flatMap(([key, last]) => {
       const folder = project.folderOf(key)
       return folder === undefined ? [] : [{ key, folder, last }]
     })
     const accounts = await Promise.all(folders.map(({ folder }) => this.files.folder(folder)))
-    this.told.clear()
     for (const [index, { key, last, folder }] of folders.entries()) {
       const account = accounts[index]!
       this.told.set(key, topsOf(account))
@@ -47,15 +51,21 @@ export class NestedFolders {
     }
   }
 
-  /** What a call has to tell of folders that it is the first to touch, the most general first. */
-  async touch(call: ToolCall): Promise<readonly KeyedContribution[]> {
-    const project = await this.files.project()
+  /** What a call has to tell of folders that it is the first to touch, the most general first; at once where there is nothing. */
+  touch(call: ToolCall): readonly KeyedContribution[] | Promise<readonly KeyedContribution[]> {
+    const project = this.files.project()
+    if (project instanceof Promise) return project.then(() => this.touch(call))
     const touched = touchedPaths(call.input, this.config.pathFields).flatMap((path) => this.foldersTo(path, project))
-    const folders = [...new Set(touched)].sort().map((folder) => ({ folder, key: project.keyOf(folder) })).filter(({ key }) => !this.told.has(key))
-    if (folders.length === 0) return []
+    const folders = (touched.length > 1 ? [...new Set(touched)].sort() : touched).map((folder) => ({ folder, key: project.keyOf(folder) })).filter(({ key }) => !this.told.has(key))
+    if (folders.length === 0) return NOTHING
     const look = new Look()
-    const accounts = await Promise.all(folders.map(({ folder }) => this.files.folder(folder, look)))
-    // From here on synchronous: what is told is claimed.
+    const accounts = folders.map(({ folder }) => this.files.folder(folder, look))
+    if (accounts.every((account) => !(account instanceof Promise) && account.text === undefined)) return NOTHING
+    return Promise.all(accounts).then((all) => this.claim(folders, all, project))
+  }
+
+  /** Synchronous: what is told is told by nobody else. */
+  private claim(folders: readonly { readonly folder: string; readonly key: string }[], accounts: readonly Account[], project: Project): readonly KeyedContribution[] {
     return folders.flatMap(({ folder, key }, index) => {
       const account = accounts[index]!
       if (account.text === undefined || this.told.has(key) || this.isToldElsewhere(account)) return []

@@ -1,5 +1,5 @@
 import type { Context } from 'cordis'
-import { type Agent, scopeOf } from '@headrace/agent'
+import { type Agent, type KeyedContribution, scopeOf } from '@headrace/agent'
 import type {} from '@headrace/briefing'
 import { messageOf } from '@headrace/message'
 import type { SessionEvent, SessionView } from '@headrace/session'
@@ -91,7 +91,11 @@ function listen(ctx: Context, of: (agent: Agent) => Watched): void {
     const watched = of(agent)
     const { files, nested } = watched
     watched.told ??= ctx.briefing.told(agent)
-    await nested.announce(agent, watched.told).catch((error: unknown) => agent.report('folders', `${messageOf(error)}; what was told stands`))
+    try {
+      await nested.announce(agent, watched.told)
+    } catch (error) {
+      agent.report('folders', `${messageOf(error)}; what was told stands`)
+    }
     report(agent, files)
   }
   ctx.on('agent/prompt-submit', async (agent, _turn, _submission, next) => {
@@ -105,10 +109,12 @@ function listen(ctx: Context, of: (agent: Agent) => Watched): void {
   ctx.on('tools/post-execute', async (agent, _turn, call, _outcome, next) => {
     const below = await next()
     const { files, nested } = of(agent)
-    const found = await nested.touch(call).catch((error: unknown) => {
+    let found: readonly KeyedContribution[] = []
+    try {
+      found = await nested.touch(call)
+    } catch (error) {
       agent.report('tools/post-execute', `${messageOf(error)}; what the call touched is not looked at`)
-      return []
-    })
+    }
     report(agent, files)
     return found.length === 0 ? below : { ...below, additionalContext: [...found, ...below.additionalContext] }
   })

@@ -53,7 +53,7 @@ export class Project {
 
   /** The folder of a key, unless it is none, or on the way to the agent's. */
   folderOf(key: string): string | undefined {
-    if (!key.endsWith('/')) return undefined
+    if (!isFolderKey(key)) return undefined
     const folder = resolve(this.root, writtenPath(key))
     return isInside(this.root, folder) && !isInside(folder, this.cwd) ? folder : undefined
   }
@@ -64,6 +64,11 @@ export class Project {
     const home = homedir()
     return shownPath(isInside(home, path) ? join('~', relative(home, path)) : path)
   }
+}
+
+/** Whether a key is one that {@link Project.keyOf} gave. */
+export function isFolderKey(key: string): boolean {
+  return key.endsWith('/')
 }
 
 function isThere(files: FileLayer, path: string): boolean {
