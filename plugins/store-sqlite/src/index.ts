@@ -1,0 +1,2 @@
+export * from './plugin.ts'
+export { SqliteStore, type SqliteStoreOptions } from './store.ts'

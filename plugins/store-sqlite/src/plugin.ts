@@ -1,0 +1,38 @@
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import type {} from '@headrace/agent'
+import type { Context } from 'cordis'
+import z from 'schemastery'
+import { BUSY_TIMEOUT, SqliteStore } from './store.ts'
+
+export const name = 'store-sqlite'
+
+export const inject = ['sessions']
+
+export interface Config {
+  /** The database. Default: `$XDG_STATE_HOME/headrace/sessions.sqlite`, else `~/.local/state/headrace/sessions.sqlite`. */
+  readonly file: string
+  /** `barrier`: what is acknowledged survives a power cut (L17). `never`: a kill of the process only. */
+  readonly fsync: 'barrier' | 'never'
+  /** How long to wait while another process writes, in milliseconds; this process does nothing else meanwhile. */
+  readonly busyTimeout: number
+}
+
+export const Config: z<Partial<Config>, Config> = z.object({
+  file: z.string().description('The database. Default: $XDG_STATE_HOME/headrace/sessions.sqlite.'),
+  fsync: z.union(['barrier', 'never'] as const).default('barrier').description('When the log is synced: at every barrier (L17), or never.'),
+  busyTimeout: z.natural().default(BUSY_TIMEOUT).description('Milliseconds to wait while another process writes.'),
+})
+
+export async function* apply(ctx: Context, { file = defaultFile(), fsync, busyTimeout }: Config): AsyncGenerator<() => Promise<void>, void, void> {
+  const store = new SqliteStore({ file, fsync, busyTimeout })
+  yield () => store.close()
+  await store.open()
+  ctx.sessions.store(store)
+}
+
+/** Where sessions are kept unless said otherwise, by the XDG base directory rules: a relative path there is ignored. */
+export function defaultFile(): string {
+  const state = process.env.XDG_STATE_HOME
+  return join(state && isAbsolute(state) ? state : join(homedir(), '.local', 'state'), 'headrace', 'sessions.sqlite')
+}

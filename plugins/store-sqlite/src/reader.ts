@@ -1,0 +1,91 @@
+import { HeadraceError, messageOf } from '@headrace/message'
+import { LogError, type SessionEvent, SessionNotFoundError, StoreError } from '@headrace/session'
+import type { Database } from './database.ts'
+import { type Row, decodeRow } from './row.ts'
+import type { SessionRow } from './statements.ts'
+
+const PAGE_BYTES = 256 * 1024
+const PAGE_ROWS = 512
+
+/** Where a log ended when somebody looked. */
+interface End {
+  readonly key: number
+  readonly next: number
+}
+
+/**
+ * Reads one log as it is when reading begins, in memory bounded by a page and the longest event. Each page is a query of its own: a
+ * log only grows, so that pages fit together, and no reader holds a checkpoint up.
+ *
+ * @param open gives the database for each page anew
+ * @throws SessionNotFoundError; StoreError with session, seq and file of what is damaged, after the events before it were given
+ */
+export async function* readBatches(id: string, open: () => Promise<Database>): AsyncGenerator<readonly SessionEvent[]> {
+  let database = await open()
+  const { key, next: end } = endOf(database, id)
+  for (let next = 0; next < end;) {
+    const { events, problem } = readPage(database, { id, key, next, end })
+    if (events.length > 0) yield events
+    next += events.length
+    if (problem) throw await damagedOrGone(await open(), { id, key, next }, problem.error)
+    database = await open()
+  }
+}
+
+/** The first event of a log; undefined while it has none. @throws StoreError */
+export function readFirst(database: Database, { id, key, next }: SessionRow): SessionEvent | undefined {
+  if (next === 0) return undefined
+  const { events, problem } = readPage(database, { id, key, next: 0, end: 1 })
+  if (problem) throw damaged(database, id, 0, problem.error)
+  return events[0]
+}
+
+/** A session's row, after its last event was compared with it. @throws SessionNotFoundError, StoreError */
+export function endOf(database: Database, id: string): SessionRow {
+  return database.read(() => {
+    const row = database.statements.session.get(id)
+    if (!row) throw new SessionNotFoundError(id)
+    return checkEnd(database, row)
+  })
+}
+
+/** @throws StoreError where the last event is damaged, or not the one before `next` */
+export function checkEnd(database: Database, row: SessionRow): SessionRow {
+  const seq = row.next - 1
+  try {
+    const last = database.statements.last.get(row.key)
+    if (last) decodeRow(row.id, last, seq)
+    else if (row.next !== 0) throw new LogError(`there is no event where ${row.next} were written`, undefined, 'LOG_SEQ')
+    return row
+  } catch (error) {
+    throw damaged(database, row.id, Math.max(0, seq), error)
+  }
+}
+
+function readPage(database: Database, { id, key, next, end }: End & { readonly id: string; readonly end: number }): { readonly events: readonly SessionEvent[]; readonly problem?: { readonly error: unknown } } {
+  const rows: Row[] = []
+  const events: SessionEvent[] = []
+  try {
+    let bytes = 0
+    for (const row of database.statements.rows.iterate(key, next, end)) {
+      rows.push(row)
+      bytes += row.json.length
+      if (bytes >= PAGE_BYTES || rows.length === PAGE_ROWS) break
+    }
+    for (const row of rows) events.push(decodeRow(id, row, next + events.length))
+    if (rows.length === 0) throw new LogError(`events ${next} to ${end - 1} are missing`, undefined, 'LOG_SEQ')
+    return { events }
+  } catch (error) {
+    return { events, problem: { error } }
+  }
+}
+
+/** A log that was removed meanwhile is not a damaged one. */
+async function damagedOrGone(database: Database, { id, key, next }: End & { readonly id: string }, error: unknown): Promise<Error> {
+  return database.statements.byKey.get(key) ? damaged(database, id, next, error) : new SessionNotFoundError(id)
+}
+
+function damaged(database: Database, id: string, seq: number, error: unknown): StoreError {
+  const code = error instanceof HeadraceError && error.code !== 'LOG_INVALID' ? error.code : 'LOG_DAMAGED'
+  return new StoreError(`session ${id}: event ${seq} in ${database.file} cannot be read: ${messageOf(error)}`, { code, cause: error })
+}

@@ -1,0 +1,57 @@
+import { StoreError } from '@headrace/session'
+import type { Handle } from './driver.ts'
+
+/** Stands in the file's header: `hdrc`. */
+const APPLICATION = 0x68647263
+
+/** The version of the tables below. */
+export const SCHEMA_VERSION = 1
+
+const TABLES = `
+CREATE TABLE sessions (
+  key INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  next INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  modified INTEGER NOT NULL,
+  holder TEXT
+) STRICT;
+CREATE TABLE events (
+  session INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  json TEXT NOT NULL,
+  sum INTEGER NOT NULL,
+  PRIMARY KEY (session, seq)
+) STRICT;
+CREATE TABLE blobs (
+  session INTEGER NOT NULL,
+  digest TEXT NOT NULL,
+  bytes BLOB NOT NULL,
+  PRIMARY KEY (session, digest)
+) STRICT;
+PRAGMA application_id = ${APPLICATION};
+PRAGMA user_version = ${SCHEMA_VERSION};
+`
+
+/**
+ * Whether the file has the tables yet. Changes nothing.
+ *
+ * @throws StoreError where it is a database of something else, or of a newer version
+ */
+export function hasTables(handle: Handle, file: string): boolean {
+  const application = handle.pragma('application_id', { simple: true })
+  const version = handle.pragma('user_version', { simple: true }) as number
+  if (application === 0 && version === 0 && handle.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0) return false
+  if (application !== APPLICATION) throw new StoreError(`${file} is a SQLite database, but not one of sessions; name another file`, { code: 'STORE_FOREIGN' })
+  if (version > SCHEMA_VERSION) {
+    throw new StoreError(`${file} has version ${version} of the tables of store-sqlite, and this one knows up to ${SCHEMA_VERSION}; update @headrace/plugin-store-sqlite`, { code: 'STORE_VERSION' })
+  }
+  return true
+}
+
+/** Makes the tables where they are not there, in one transaction. */
+export function makeTables(handle: Handle, file: string): void {
+  handle.transaction(() => {
+    if (!hasTables(handle, file)) handle.exec(TABLES)
+  }).immediate()
+}
