@@ -26,6 +26,7 @@ export async function expectKept(store: SessionStore, id: string, acks: readonly
     if (ack.what === 'durable') expect(sumOf(log.slice(0, ack.events)), `${what}: ${ack.events} events are as they were acknowledged`).toBe(ack.sum)
     if (ack.what === 'prompt') expect(log[ack.seq]?.type, what).toBe('prompt/queued')
     if (ack.what === 'blob') expect(Buffer.from((await store.getBlob(id, ack.digest))!).toString(), what).toBe(`the picture of ${id}`)
+    if (ack.what === 'request') expect(log[ack.dispatch]?.type, `${what}: a request that left stands in the log`).toBe('request/dispatch')
     if (ack.what === 'tool') expect(startsOf(log), `${what}: a tool that ran stands in the log as started`).toContain(ack.id)
     if (ack.what === 'turn') expect(log.some((event) => event.type === 'turn/end' && event.data.reason === ack.reason), what).toBe(true)
   }

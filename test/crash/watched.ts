@@ -11,14 +11,21 @@ export type Ack =
   | { readonly what: 'prompt'; readonly seq: number }
   | { readonly what: 'blob'; readonly digest: string }
   | { readonly what: 'turn'; readonly prompt: number; readonly reason: string }
+  /** A request left. */
+  | { readonly what: 'request'; readonly dispatch: number }
   /** A tool began to have its effect. */
   | { readonly what: 'tool'; readonly id: string; readonly name: string }
   | { readonly what: 'course'; readonly course: Killer['course']; readonly time: number }
   | { readonly what: 'resumed' }
   | { readonly what: 'failed'; readonly message: string }
 
+/** Takes what was acknowledged. */
+export interface Side {
+  say(ack: Ack): void
+}
+
 /** A file to which lines are added. What is written survives a kill: it is in the system's cache, if not on the disk. */
-export class SideFile {
+export class SideFile implements Side {
   private readonly fd: number
 
   constructor(fd: number) {
@@ -46,7 +53,7 @@ export class Sum {
 }
 
 /** A store whose appends and flushes are points at which the process can be killed, and whose acknowledged flushes are told. */
-export function watched(store: SessionStore, killer: Killer, side: SideFile): SessionStore {
+export function watched(store: SessionStore, killer: Killer, side: Side): SessionStore {
   return {
     create: async (id) => watchedLease(await store.create(id), killer, side, new Sum()),
     lease: async (id) => {
@@ -63,7 +70,7 @@ export function watched(store: SessionStore, killer: Killer, side: SideFile): Se
   }
 }
 
-function watchedLease(lease: Lease, killer: Killer, side: SideFile, sum: Sum): Lease {
+function watchedLease(lease: Lease, killer: Killer, side: Side, sum: Sum): Lease {
   return {
     id: lease.id,
     lost: lease.lost,

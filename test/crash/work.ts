@@ -3,14 +3,14 @@ import type { Context } from 'cordis'
 import { type Agent, type ToolRun, override } from '@headrace/agent'
 import { RunContext } from '@headrace/run-context'
 import type { Killer } from './killer.ts'
-import type { SideFile } from './watched.ts'
+import type { Side } from './watched.ts'
 
 /** The two prompts of a session's work; each is answered with a call of every tool, then with a text. */
 export const PROMPTS = ['One: look around.', 'Two: look again.'] as const
 export const TITLE = 'Say a title.'
 
 /** A plugin that takes part everywhere: all kinds of events come of it. */
-export function work(killer: Killer, side: SideFile): { name: string; inject: string[]; apply(ctx: Context): Promise<void> } {
+export function work(killer: Killer, side: Side): { name: string; inject: string[]; apply(ctx: Context): Promise<void> } {
   const tool = (name: string, sequential: boolean, act: (run: ToolRun) => void) => ({
     name, description: `The tool ${name}.`, parameters: { type: 'object' }, sequential,
     execute: async (_input: unknown, run: ToolRun) => {
@@ -41,8 +41,10 @@ export function work(killer: Killer, side: SideFile): { name: string; inject: st
       const asked = [...agent.session.events()].some((event) => event.type === 'request/dispatch' && event.data.purpose === 'title')
       if (!asked) await agent.ask([TITLE], { purpose: 'title' })
     })
-    ctx.on('llm/stream', async function* (_agent, _turn, _request, next) {
-      for await (const chunk of next()) {
+    ctx.on('llm/stream', async function* (_agent, _turn, request, next) {
+      side.say({ what: 'request', dispatch: request.dispatch! })
+      const answer = next()
+      for await (const chunk of answer) {
         yield chunk
         killer.pass('chunk', killer.count('chunk'))
       }
@@ -60,7 +62,7 @@ function summarise(agent: Agent): void {
 }
 
 /** Asks for all of it; says what it was promised. */
-export async function drive(agent: Agent, side: SideFile): Promise<void> {
+export async function drive(agent: Agent, side: Side): Promise<void> {
   const stop = agent.session.on('event', ({ type }) => {
     if (type !== 'tool/start') return
     stop()

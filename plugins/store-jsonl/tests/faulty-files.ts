@@ -79,10 +79,13 @@ export class PowerCutFiles implements FileLayer {
     return top
   }
 
-  /** The power fails. With `torn`, that many of the bytes that were not synced had reached the disk by chance. */
-  cut(torn = 0): void {
+  /**
+   * The power fails. With `torn`, that many of the bytes that were not synced had reached the disk by chance; with `zeros`, so many of
+   * those behind them were lost, but not the file's length: they read as NUL.
+   */
+  cut(torn = 0, zeros = 0): void {
     const after = new Map([...this.durableNames].map(([name, entry]) => {
-      const reached = entry === 'folder' ? Buffer.alloc(0) : this.reached(name, entry, torn)
+      const reached = entry === 'folder' ? Buffer.alloc(0) : this.reached(name, entry, torn, zeros)
       return [name, reached] as const
     }))
     for (const name of readdirSync(this.root)) rmSync(join(this.root, name), { recursive: true })
@@ -95,10 +98,12 @@ export class PowerCutFiles implements FileLayer {
     this.durableNames = new Map(this.names)
   }
 
-  private reached(name: string, inode: Inode, torn: number): Buffer {
-    if (torn === 0 || !statSync(name, { throwIfNoEntry: false })) return inode.durable
+  private reached(name: string, inode: Inode, torn: number, zeros: number): Buffer {
+    if (torn + zeros === 0 || !statSync(name, { throwIfNoEntry: false })) return inode.durable
     const now = readFileSync(name)
-    return now.subarray(0, Math.min(now.length, inode.durable.length + torn))
+    const there = Math.min(now.length, inode.durable.length + torn)
+    const length = Math.min(now.length, there + zeros)
+    return Buffer.concat([now.subarray(0, there), Buffer.alloc(length - there)])
   }
 }
 
