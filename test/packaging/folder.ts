@@ -19,11 +19,15 @@ export class Folder {
     this.path = path
   }
 
-  /** Installs packages of ours, and cordis, as their READMEs say; what they need of ours comes from the tarballs too. */
-  static async with(names: readonly string[]): Promise<Folder> {
-    const folder = new Folder(await mkdtemp(join(tmpdir(), 'headrace-stranger-')))
+  static async empty(): Promise<Folder> {
+    return new Folder(await mkdtemp(join(tmpdir(), 'headrace-stranger-')))
+  }
+
+  /** Installs packages of ours, and cordis, as their READMEs say, and `others`; what they need of ours comes from the tarballs too. */
+  static async with(names: readonly string[], others: Readonly<Record<string, string>> = {}): Promise<Folder> {
+    const folder = await Folder.empty()
     const all = tarballs()
-    const dependencies = { cordis: catalog().cordis, ...Object.fromEntries(names.map((name) => [name, all[name]])) }
+    const dependencies = { cordis: catalog().cordis, ...Object.fromEntries(names.map((name) => [name, all[name]])), ...others }
     // npm refuses an override of what is asked for directly, unless it refers to it.
     const overrides = Object.fromEntries(Object.entries(all).map(([name, file]) => [name, names.includes(name) ? `$${name}` : file]))
     await folder.write('package.json', JSON.stringify({ name: 'stranger', private: true, type: 'module', dependencies, overrides }, null, 2))
