@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { messageOf } from '@headrace/message'
-import { type Batch, type Lease, StoreError } from '@headrace/session'
+import { type Batch, type Lease, SharedSync, StoreError } from '@headrace/session'
 import { type FileLayer, writeAll } from './files.ts'
 import { encodeLine } from './line.ts'
 import type { Lock } from './lock.ts'
@@ -30,10 +30,8 @@ export class JsonlLease implements Lease {
   private readonly losing = new AbortController()
   private size: number
   private next: number
-  /** Bytes known to be on disk. What an earlier process wrote and never synced is not: hence -1 at first. */
-  private synced = -1
-  private running: { readonly size: number; readonly done: Promise<void> } | undefined
-  private waiting: Promise<void> | undefined
+  private readonly syncs = new SharedSync(() => this.sync())
+  private isNamed = false
   private failure: StoreError | undefined
   private released: Promise<void> | undefined
 
@@ -61,20 +59,13 @@ export class JsonlLease implements Lease {
       throw this.takeBack(error)
     }
     this.size += line.length
+    this.syncs.wrote()
     this.next += batch.events.length
   }
 
   async flush(): Promise<void> {
     if (this.failure) throw this.failure
-    const { running } = this
-    if (this.synced === this.size) return
-    if (!running) return this.start()
-    if (running.size === this.size) return running.done
-    // The sync that runs may have begun before the newest bytes: all that come meanwhile share the next one.
-    return (this.waiting ??= running.done.then(() => {
-      this.waiting = undefined
-      return this.flush()
-    }))
+    await this.syncs.flush()
   }
 
   release(): Promise<void> {
@@ -85,33 +76,22 @@ export class JsonlLease implements Lease {
     try {
       await this.flush()
     } finally {
-      await this.running?.done.catch(() => undefined)
+      await this.syncs.idle()
       this.options.files.close(this.fd)
       this.options.lock.release()
     }
   }
 
-  private start(): Promise<void> {
-    const { size } = this
-    const done = this.sync().then(
-      () => {
-        this.running = undefined
-        this.synced = size
-      },
-      (error: unknown) => {
-        this.running = undefined
-        // What a failed sync left on disk is not known, and a second one may say yes to it: hence never again.
-        throw this.fail(`cannot be synced (${messageOf(error)}); what was not acknowledged may be lost`, error)
-      },
-    )
-    this.running = { size, done }
-    return done
-  }
-
   private async sync(): Promise<void> {
     const { files, path, lock } = this.options
-    await files.sync(this.fd)
-    if (this.synced < 0) await files.syncDirectory(dirname(path))
+    try {
+      await files.sync(this.fd)
+      // Its name in the folder, once.
+      if (!this.isNamed) await files.syncDirectory(dirname(path))
+      this.isNamed = true
+    } catch (error) {
+      throw this.fail(`cannot be synced (${messageOf(error)}); what was not acknowledged may be lost`, error)
+    }
     if (lock.held) return
     const { holder } = lock
     this.failure ??= new StoreError(`session ${this.id}: its lease was lost to ${holder}; resume it from there`, { code: 'LEASE_LOST' })

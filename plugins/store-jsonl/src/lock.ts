@@ -1,27 +1,15 @@
-import { randomUUID } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { type Holder, describeHolder, isAlive, newHolder, parseHolder } from '@headrace/session'
 import { isCode } from './files.ts'
-
-/** Who holds a lock. */
-interface Holder {
-  readonly token: string
-  readonly pid: number
-  readonly host: string
-  /** Boot and start time of the process, so that a pid used again is not taken for it; empty where the system does not tell. */
-  readonly start: string
-  readonly since: string
-}
 
 /** The lock is somebody's who lives, or may live. */
 export class LockedError extends Error {
   readonly holder: string
 
-  constructor(path: string, { pid, host, since }: Holder) {
-    const far = host === hostname() ? '' : `, another machine: whether it lives cannot be seen from here; if it does not, delete ${path}`
-    const holder = `${pid === process.pid && !far ? `this process (pid ${pid})` : `pid ${pid} on ${host}`} since ${since}${far}`
-    super(holder)
-    this.holder = holder
+  constructor(path: string, holder: Holder) {
+    super(describeHolder(holder, `delete ${path}`))
+    this.holder = this.message
   }
 }
 
@@ -43,7 +31,7 @@ export class Lock {
 
   /** @throws LockedError */
   static take(path: string): Lock {
-    const me: Holder = { token: randomUUID(), pid: process.pid, host: hostname(), start: startOf(process.pid) ?? '', since: new Date().toISOString() }
+    const me = newHolder()
     const draft = `${path}.${me.token}`
     writeFileSync(draft, JSON.stringify(me), { flag: 'wx', mode: 0o600, flush: true })
     try {
@@ -111,11 +99,11 @@ function link(draft: string, path: string): boolean {
 
 function read(path: string): Holder | undefined {
   try {
-    const holder = JSON.parse(readFileSync(path, 'utf8')) as Holder | null
-    if (holder && /^[0-9a-f-]{36}$/.test(holder.token) && Number.isSafeInteger(holder.pid) && holder.pid > 0) return holder
+    const holder = parseHolder(readFileSync(path, 'utf8'))
+    if (holder) return holder
   } catch (error) {
     if (isCode(error, 'ENOENT')) return undefined
-    if (!(error instanceof SyntaxError)) throw error
+    throw error
   }
   // Locks are linked whole: a broken one was cut by a power failure, and its holder with it.
   return { token: `broken-${markOf(path)}`, pid: 0, host: hostname(), start: '', since: 'an unknown time' }
@@ -124,27 +112,4 @@ function read(path: string): Holder | undefined {
 function markOf(path: string): string | undefined {
   const stat = statSync(path, { bigint: true, throwIfNoEntry: false })
   return stat && `${stat.ino}-${stat.mtimeNs}`
-}
-
-function isAlive({ pid, host, start }: Holder): boolean {
-  if (host !== hostname()) return true
-  const now = pid > 0 ? startOf(pid) : undefined
-  return now !== undefined && (now === '' || start === '' || now === start)
-}
-
-/** Boot and start time of a process; empty where it lives and the system does not tell, undefined where it is dead. */
-function startOf(pid: number): string | undefined {
-  try {
-    process.kill(pid, 0)
-  } catch (error) {
-    if (isCode(error, 'ESRCH')) return undefined
-  }
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    // A zombie has ended; only its parent has not looked yet.
-    return fields[0] === 'Z' || fields[0] === 'X' ? undefined : `${readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()}/${fields[19]}`
-  } catch {
-    return ''
-  }
 }
