@@ -87,25 +87,30 @@ async function listen<T>(run: SeamRun, rule: SeamRule<T>, hook: Hook, guards: Se
   let below: Promise<T> | undefined
   let misuse: SeamError | undefined
   const pass = (): Promise<T> => {
-    below ??= enterNext()
-    below.catch(() => undefined)
+    if (!below) (below = enterNext()).catch(() => undefined)
     return below
   }
-  const proceed = async (): Promise<unknown> => {
+  const proceed = (): Promise<unknown> => {
     if (ended() || guard.over) throw fail('it called next() after the seam had ended')
     if (below) throw (misuse = fail('it called next() twice'))
     guard.pause()
-    const value = await pass().finally(() => guard.resume())
-    return rule.show ? rule.show(value) : value
+    return pass().then((value) => {
+      guard.resume()
+      return rule.show ? rule.show(value) : value
+    }, (error: unknown) => {
+      guard.resume()
+      throw error
+    })
   }
   const next = (): Promise<unknown> => {
-    const shown = proceed()
-    // A listener that does not wait for it must not bring the process down.
-    shown.catch(() => undefined)
-    return shown
+    try {
+      return handled(proceed())
+    } catch (error) {
+      return handled(Promise.reject(error as Error))
+    }
   }
   try {
-    const returned = await guard.run(async () => hook.callback.apply(null, [...run.args(plugin), next]))
+    const returned = await guard.run(() => hook.callback.apply(null, [...run.args(plugin), next]))
     if (misuse) throw misuse
     if (returned === GONE) return await pass()
     return await rule.accept(returned, hook, pass, below !== undefined)
@@ -120,6 +125,12 @@ async function listen<T>(run: SeamRun, rule: SeamRule<T>, hook: Hook, guards: Se
 }
 
 const GONE = Symbol('gone')
+
+/** A listener that does not wait for it must not bring the process down. */
+function handled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined)
+  return promise
+}
 
 /** Races a listener against its clock, the turn's signal and the departure of its plugin. */
 class Guard {
@@ -139,12 +150,14 @@ class Guard {
     this.unwatch = seam.departures.watch(hook.ctx.fiber, () => this.settle?.(GONE))
   }
 
-  run(listener: () => Promise<unknown>): Promise<unknown> {
+  /** Resolves with what the listener comes to; rejects with what it throws, at once or later. */
+  run(listener: () => unknown): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.settle = (reason) => (reason === GONE ? resolve(GONE) : reject(reason))
       if (this.seam.signal.aborted) return reject(cancelled(this.seam.signal))
       this.resume()
-      listener().then(resolve, reject)
+      // Not `resolve(listener())`: that would be the last word.
+      Promise.resolve(listener()).then(resolve, reject)
     })
   }
 
