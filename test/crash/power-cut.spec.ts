@@ -15,7 +15,7 @@ import { Killer } from './killer.ts'
 import { type Ack, watched } from './watched.ts'
 import { PROMPTS, TITLE, drive, work } from './work.ts'
 
-const CUTS = Number(process.env.HEADRACE_CRASH_KILLS ?? 50) * 2
+const CUTS = Number(process.env.HEADRACE_CRASH_KILLS ?? 50)
 const ID = 'power'
 
 /** What reaches the disk when the power fails: bytes that were not synced, and NUL bytes in the place of some behind them. */

@@ -69,13 +69,13 @@ export async function drive(agent: Agent, side: Side): Promise<void> {
     agent.steer('And be quick.')
   })
   side.say({ what: 'blob', digest: (await agent.putImage(Buffer.from(`the picture of ${agent.id}`), 'image/png')).digest })
-  const turns = PROMPTS.map(async (text) => {
+  const turns = Promise.all(PROMPTS.map(async (text) => {
     const handle = agent.prompt(text, { context: new RunContext({ facts: [['prompt', text]] }) })
     await handle.accepted
     side.say({ what: 'prompt', seq: handle.prompt! })
     const { reason } = await handle.result
     side.say({ what: 'turn', prompt: handle.prompt!, reason })
-  })
-  agent.prompt('Never mind.').cancel()
-  await Promise.all(turns)
+  }))
+  const withdrawn = (async () => agent.prompt('Never mind.').cancel())()
+  await Promise.all([turns, withdrawn])
 }
