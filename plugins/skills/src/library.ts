@@ -63,8 +63,8 @@ export class SkillLibrary implements Skills {
     return shelf
   }
 
-  /** The same; but a look serves its turn, up to calls that may have changed skills. */
-  async glance(agent: Agent): Promise<Shelf> {
+  /** The same, at once; but a look serves its turn, up to calls that may have changed skills. */
+  glance(agent: Agent): Shelf | Promise<Shelf> {
     const { session } = agent
     const last = this.glances.get(session)
     if (!last) return this.look(agent)

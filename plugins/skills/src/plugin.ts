@@ -21,7 +21,10 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   ctx.briefing.topic({
     key: 'catalogue',
     order: 10,
-    read: async (agent) => catalogueOf(await library.glance(agent)),
+    read: (agent) => {
+      const shelf = library.glance(agent)
+      return shelf instanceof Promise ? shelf.then(catalogueOf) : catalogueOf(shelf)
+    },
     changed: changedCatalogue,
     removed: removedCatalogue,
   })
