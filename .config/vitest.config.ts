@@ -25,5 +25,7 @@ export default defineConfig({
     testTimeout: 20_000,
     maxWorkers: 2,
     env: { NODE_ENV: 'test' },
+    // Modules that a test writes are Node's to import, as they are where an app runs.
+    server: { deps: { external: [/\/headrace-loader-[^/]+\//] } },
   },
 })

@@ -1,0 +1,91 @@
+import { type Document, LineCounter, type ParsedNode, isAlias, isMap, isScalar, isSeq, parseDocument, visit } from 'yaml'
+import { LoaderError, type Place } from './problem.ts'
+
+export type Path = readonly PropertyKey[]
+
+/** More aliases than this expand to is a bomb. */
+const MAX_ALIASES = 100
+
+/** A YAML file: its value, and where each part of it stands. */
+export class YamlFile {
+  readonly value: unknown
+  private readonly file: string
+  private readonly document: Document.Parsed
+  private readonly lines: LineCounter
+
+  /** @throws LoaderError for what is no YAML; the message quotes nothing of the file */
+  constructor(file: string, text: string) {
+    this.file = file
+    this.lines = new LineCounter()
+    // Not silent: a second document is told of then.
+    this.document = parseDocument(text, { stringKeys: true, prettyErrors: false, logLevel: 'error', lineCounter: this.lines })
+    const { errors, warnings } = this.document
+    // A tag that is not known is a warning of the parser's: `!!js` and its like would be read as text, and nothing here is evaluated.
+    const wrong = errors.find(({ code }) => code === 'TAB_AS_INDENT') ?? errors[0] ?? warnings[0]
+    if (wrong) throw this.refusal(wrong.pos[0], wordsFor(wrong.code))
+    visit(this.document, { Alias: (_, alias) => {
+      if (!alias.resolve(this.document)) throw this.refusal(alias.range?.[0] ?? 0, wordsFor('BAD_ALIAS'))
+    } })
+    try {
+      this.value = this.document.toJS({ maxAliasCount: MAX_ALIASES })
+      JSON.stringify(this.value)
+    } catch {
+      throw this.refusal(0, 'its aliases expand to too much, or to themselves')
+    }
+  }
+
+  private refusal(offset: number, message: string): LoaderError {
+    return new LoaderError('APP_INVALID', [{ place: this.place(offset), message }])
+  }
+
+  /** The place of a key or an item; of the nearest one around it, where there is none. */
+  at(path: Path): Place {
+    return this.place(this.find(path).mark?.range?.[0] ?? 0)
+  }
+
+  /** True for text without quotes, which YAML may read as a number. */
+  isPlain(path: Path): boolean {
+    const { value } = this.find(path)
+    return isScalar(value) && value.type === 'PLAIN'
+  }
+
+  private find(path: Path): { readonly mark: ParsedNode | null; readonly value: ParsedNode | null } {
+    let value: ParsedNode | null = this.document.contents
+    let mark = value
+    for (const segment of path) {
+      if (isAlias(value)) value = (value.resolve(this.document) ?? null) as ParsedNode | null
+      if (isMap(value)) {
+        const pair = value.items.find(({ key }) => isScalar(key) && String(key.value) === String(segment))
+        if (!pair) return { mark, value: null }
+        mark = pair.key
+        value = pair.value
+      } else if (isSeq(value) && value.items[Number(segment)]) {
+        mark = value = value.items[Number(segment)]!
+      } else return { mark, value: null }
+    }
+    return { mark, value }
+  }
+
+  private place(offset: number): Place {
+    const { line, col } = this.lines.linePos(offset)
+    return { file: this.file, line: Math.max(line, 1), column: Math.max(col, 1) }
+  }
+}
+
+/** Our own words: the parser's quote what stands there. */
+function wordsFor(code: string): string {
+  return WORDS[code] ?? `this is no YAML (${code})`
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  BAD_ALIAS: 'this alias names no anchor before it',
+  BAD_INDENT: 'this is indented otherwise than what it belongs to',
+  BLOCK_IN_FLOW: 'a block cannot stand inside [ ] or { }',
+  DUPLICATE_KEY: 'this key stands there already',
+  MISSING_CHAR: 'something is missing in front of this: a quote, a comma, a bracket or a colon',
+  MULTILINE_IMPLICIT_KEY: 'this reads as a key over several lines; a colon is missing, or an indent',
+  MULTIPLE_DOCS: 'there is a second document; one file is one app',
+  TAB_AS_INDENT: 'YAML is indented with spaces, not with tabs',
+  TAG_RESOLVE_FAILED: 'this tag is not known; nothing is evaluated here, and a variable of the environment is ${NAME}',
+  UNEXPECTED_TOKEN: 'this was not expected here; look at the indent, the quotes and the colons before it',
+}

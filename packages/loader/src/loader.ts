@@ -1,0 +1,257 @@
+import { basename, resolve } from 'node:path'
+import type { Context, Fiber, Plugin } from 'cordis'
+import { messageOf } from '@headrace/message'
+import type { Environment } from './interpolate.ts'
+import { Modules } from './modules.ts'
+import { sortListeners } from './order.ts'
+import { type Plan, type Wanted, readApp } from './plan.ts'
+import { LoaderError, type Problem, lineOf } from './problem.ts'
+import { isActive, isFailed, movingPart, whyNot, within } from './state.ts'
+import { FileWatch } from './watch.ts'
+
+declare module 'cordis' {
+  interface Events {
+    /** What a loader did, or could not do. */
+    'loader/report'(report: LoaderReport): void
+  }
+}
+
+/** `changed`: an entry was added, updated, reloaded or removed. `problem`: something could not be done; what ran before runs on. */
+export interface LoaderReport {
+  readonly kind: 'changed' | 'problem'
+  readonly entry?: string
+  readonly message: string
+}
+
+export interface BootOptions {
+  /** The app. Default: `cordis.yml` in the working directory. */
+  readonly file?: string
+  /** Whether the app follows its file and its own modules while it runs. Default: no. */
+  readonly watch?: boolean
+  /** Boots also where an entry does not run, and reports it; otherwise all is unloaded again. Default: no. */
+  readonly partial?: boolean
+  /** What `${NAME}` reads. Default: `process.env`. */
+  readonly env?: Environment
+  /** Milliseconds that an entry may take to load or unload. Default: 30 s. */
+  readonly timeout?: number
+  /** Files from which packages are looked for that the app's own folder does not have. */
+  readonly fallbacks?: readonly string[]
+}
+
+/** An entry that was started. */
+export interface Running {
+  readonly id: string
+  readonly name: string
+  readonly fiber: Fiber
+}
+
+/**
+ * Boots an app. Nothing is started before all of the file is read and checked; what does not run after boot is an error.
+ *
+ * ```ts
+ * const ctx = new Context()
+ * const loader = await boot(ctx, { file: 'cordis.yml', watch: true })
+ * ```
+ *
+ * @throws LoaderError with every problem and its place
+ */
+export async function boot(ctx: Context, options: BootOptions = {}): Promise<Loader> {
+  const loader = new Loader(ctx, options)
+  await loader.start(options)
+  return loader
+}
+
+/** An app that runs. Everything that changes it is done one after another. */
+export class Loader {
+  private readonly ctx: Context
+  private readonly file: string
+  private readonly shown: string
+  private readonly env: Environment
+  private readonly timeout: number
+  private readonly modules: Modules
+  private readonly running = new Map<string, { readonly plan: Plan; readonly fiber: Fiber }>()
+  private queue: Promise<unknown> = Promise.resolve()
+  private watching: FileWatch | undefined
+  private stopped = false
+  /** Problems of the last look: each is told once while it lasts. */
+  private told = new Set<string>()
+
+  constructor(ctx: Context, { file = 'cordis.yml', env = process.env, timeout = 30_000, fallbacks = [] }: BootOptions) {
+    this.ctx = ctx
+    this.shown = file
+    this.file = resolve(file)
+    this.env = env
+    this.timeout = timeout
+    this.modules = new Modules(this.file, fallbacks)
+  }
+
+  /** The entries that were started, in the order of the file. */
+  get entries(): readonly Running[] {
+    return [...this.running.values()].map(({ plan: { entry: { id, name } }, fiber }) => ({ id, name, fiber }))
+  }
+
+  /** Called once, by {@link boot}. */
+  async start({ watch = false, partial = false }: BootOptions): Promise<void> {
+    const wanted = await this.read()
+    if (wanted.problems.length > 0) throw new LoaderError('APP_INVALID', wanted.problems)
+    this.ctx.effect(() => () => this.close(), 'boot()')
+    const problems = await this.enqueue(() => this.realise(wanted)) ?? []
+    if (problems.length > 0 && !partial) {
+      await this.stop()
+      throw new LoaderError('APP_NOT_ACTIVE', problems)
+    }
+    await this.tell(problems)
+    if (!watch || this.stopped) return
+    this.watching = new FileWatch(() => void this.refresh(), (folder, error) => void this.tell([this.problem(`${folder} cannot be watched: ${messageOf(error)}`)]))
+    this.watching.follow([this.file, ...this.modules.paths])
+  }
+
+  /** Brings the app in step with its file and modules, as they are now. What cannot be done is reported, and runs on as it was. */
+  async refresh(): Promise<void> {
+    await this.enqueue(async () => {
+      try {
+        const wanted = await this.read()
+        await this.tell([...wanted.problems, ...await this.realise(wanted)])
+      } catch (error) {
+        await this.tell(error instanceof LoaderError ? error.problems : [this.problem(messageOf(error))])
+      }
+      this.watching?.follow(this.modules.paths)
+    })
+  }
+
+  /** Unloads all entries, the last one first, each when the one before has gone. */
+  async stop(): Promise<void> {
+    this.close()
+    await this.queue
+    for (const id of [...this.running.keys()].reverse()) await this.remove(id)
+  }
+
+  private close(): void {
+    this.stopped = true
+    this.watching?.close()
+  }
+
+  private read(): Promise<Wanted> {
+    return readApp(this.file, this.shown, this.modules, this.env)
+  }
+
+  private enqueue<T>(task: () => Promise<T>): Promise<T | undefined> {
+    const run = this.queue.then(() => (this.stopped ? undefined : task()))
+    this.queue = run.catch(() => undefined)
+    return run
+  }
+
+  /** Makes what runs what is wanted; an entry that is wanted and cannot be had stays as it is. Returns what does not run, and why. */
+  private async realise({ order, plans }: Wanted): Promise<readonly Problem[]> {
+    const problems: Problem[] = []
+    for (const id of [...this.running.keys()].reverse()) {
+      if (order.includes(id)) continue
+      await this.remove(id)
+      await this.report({ kind: 'changed', entry: id, message: 'removed' })
+    }
+    for (const plan of plans) problems.push(...await this.bring(plan))
+    this.sort(order)
+    return [...problems, ...await this.settled(new Set(problems.map(({ entry }) => entry)))]
+  }
+
+  /** One entry: loaded, reloaded, updated, or left alone. A new version that fails gives way to the one before. */
+  private async bring(plan: Plan): Promise<readonly Problem[]> {
+    const { entry: { id }, config } = plan
+    const now = this.running.get(id)
+    if (!now) {
+      await this.load(plan)
+      await this.report({ kind: 'changed', entry: id, message: 'loaded' })
+      return []
+    }
+    const sameConfig = JSON.stringify(now.plan.config) === JSON.stringify(config)
+    if (now.plan.plugin === plan.plugin && sameConfig && !isFailed(now.fiber)) {
+      this.running.set(id, { ...now, plan })
+      return []
+    }
+    const ran = isActive(now.fiber)
+    const fiber = now.plan.plugin === plan.plugin ? await this.update(now.fiber, plan) : await this.replace(id, plan)
+    if (!ran || !isFailed(fiber)) {
+      await this.report({ kind: 'changed', entry: id, message: now.plan.plugin === plan.plugin ? 'updated' : 'reloaded' })
+      return []
+    }
+    const why = await whyNot(fiber)
+    const back = now.plan.plugin === plan.plugin ? await this.update(fiber, now.plan) : await this.replace(id, now.plan)
+    return [plan.entry.problem(`its new version ${why}; the one before ${isActive(back) ? 'runs again' : 'does not run any more'}`)]
+  }
+
+  private async load(plan: Plan): Promise<Fiber> {
+    const made = this.ctx.plugin(plan.plugin as Plugin<unknown>, copyOf(plan.config))
+    // What `ctx.plugin` gives is a copy that can be awaited.
+    const { fiber } = made.ctx
+    this.running.set(plan.entry.id, { plan, fiber })
+    await within(this.timeout, made)
+    return fiber
+  }
+
+  private async update(fiber: Fiber, plan: Plan): Promise<Fiber> {
+    this.running.set(plan.entry.id, { plan, fiber })
+    await within(this.timeout, Promise.resolve(fiber.update(copyOf(plan.config))))
+    return fiber
+  }
+
+  private async replace(id: string, plan: Plan): Promise<Fiber> {
+    await this.remove(id)
+    return this.load(plan)
+  }
+
+  private async remove(id: string): Promise<void> {
+    const { fiber } = this.running.get(id)!
+    this.running.delete(id)
+    await within(this.timeout, fiber.dispose())
+  }
+
+  private sort(order: readonly string[]): void {
+    const sorted = [...this.running].sort(([a], [b]) => order.indexOf(a) - order.indexOf(b))
+    this.running.clear()
+    for (const [id, entry] of sorted) this.running.set(id, entry)
+    sortListeners(this.ctx, new Map(sorted.map(([, { fiber }], index) => [fiber, index])))
+  }
+
+  /** Waits until nothing loads any more, which a late service may start; then says what does not run. */
+  private async settled(known: ReadonlySet<string | undefined>): Promise<readonly Problem[]> {
+    const until = performance.now() + this.timeout
+    const all = [...this.running.values()]
+    const moving = (): Fiber | undefined => all.map(({ fiber }) => movingPart(fiber)).find((fiber) => fiber !== undefined)
+    for (let fiber = moving(); fiber && performance.now() < until; fiber = moving()) await within(until - performance.now(), fiber.await())
+    const problems: Problem[] = []
+    for (const { plan: { entry }, fiber } of all) {
+      const why = known.has(entry.id) ? undefined : await whyNot(fiber)
+      if (why !== undefined) problems.push(entry.problem(why))
+    }
+    return problems
+  }
+
+  private problem(message: string): Problem {
+    return { place: { file: this.shown, line: 1, column: 1 }, message }
+  }
+
+  /** Tells the problems that were not there at the last look. */
+  private async tell(problems: readonly Problem[]): Promise<void> {
+    const lines = new Set(problems.map(lineOf))
+    for (const problem of problems) {
+      const line = lineOf(problem)
+      if (!this.told.has(line)) await this.report({ kind: 'problem', ...(problem.entry !== undefined && { entry: problem.entry }), message: line })
+    }
+    this.told = lines
+  }
+
+  private async report(report: LoaderReport): Promise<void> {
+    const logger = this.ctx.logger('loader')
+    if (report.kind === 'problem') logger.warn('%s', report.message)
+    else logger.info('%s: %s %s', basename(this.file), report.entry, report.message)
+    // A listener that throws must not stop what it listens to.
+    await this.ctx.parallel('loader/report', Object.freeze(report)).catch((error: unknown) => {
+      for (const each of error instanceof AggregateError ? (error.errors as unknown[]) : [error]) logger.warn('a listener of loader/report failed: %s', messageOf(each))
+    })
+  }
+}
+
+/** A plugin's schema may change what it is given. */
+function copyOf(config: unknown): unknown {
+  return structuredClone(config)
+}

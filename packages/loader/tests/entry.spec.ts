@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { readEntries } from '../src/entry.ts'
+
+function problems(text: string): readonly string[] {
+  try {
+    return readEntries('cordis.yml', text).map(({ id }) => `entry ${id}`)
+  } catch (error) {
+    return (error as Error).message.split('\n')
+  }
+}
+
+describe('a file', () => {
+  it.each([
+    ['', 'cordis.yml:1:1: an app is a list of entries such as "- { id: clock, name: ./clock.js }"; this is null'],
+    ['a: 1\n', 'cordis.yml:1:1: an app is a list of entries such as "- { id: clock, name: ./clock.js }"; this is a map'],
+    ['- clock\n', 'cordis.yml:1:3: an entry is a map with a name, not a text'],
+    ['- name: a\n- id: b\n', 'cordis.yml:2:3: this entry has no name; name its package, or the path of its module'],
+    ['- name: 7\n', 'cordis.yml:1:3: name must be a text, is a number'],
+    ['- name: " "\n', 'cordis.yml:1:3: name must be a text, is a text'],
+    ['- name: a\n  id: [a]\n', 'cordis.yml:2:3: id must be a text, is a list'],
+    ['- name: a\n  disable: true\n', 'cordis.yml:2:3: an entry has no key "disable"; did you mean "disabled"?; it has id, name, config, disabled'],
+    ['- name: a\n  disabled: "yes"\n', 'cordis.yml:2:3: disabled must be true or false, is a text'],
+    ['- name: a\n- name: a\n', 'cordis.yml:2:3: a: the entry in line 1 has this id already; give each one its own'],
+    ['- { id: x, name: a }\n- { id: x, name: b }\n', 'cordis.yml:2:5: x: the entry in line 1 has this id already; give each one its own'],
+    ['- name: a\n  name: b\n', 'cordis.yml:2:3: this key stands there already'],
+    ['- name: a\n  config:\n\t\tb: 1\n', 'cordis.yml:3:1: YAML is indented with spaces, not with tabs'],
+    ['- name: a\n  config: !!js process.exit()\n', 'cordis.yml:2:11: this tag is not known; nothing is evaluated here, and a variable of the environment is ${NAME}'],
+    ['- name: a\n\tconfig: 1\n', 'cordis.yml:2:2: this was not expected here; look at the indent, the quotes and the colons before it'],
+    ['- name: a\n---\n- name: b\n', 'cordis.yml:2:1: there is a second document; one file is one app'],
+    ['- name: a\n  config: *none\n', 'cordis.yml:2:11: this alias names no anchor before it'],
+    ['- name: a\n  config: &a { b: *a }\n', 'cordis.yml:1:1: its aliases expand to too much, or to themselves'],
+  ])('%j is refused', (text, problem) => expect(problems(text)).toEqual([problem]))
+
+  it('tells all that is wrong with the shape of entries at once', () => {
+    expect(problems('- {}\n- name: a\n- 4\n')).toHaveLength(2)
+  })
+
+  it.each([
+    '- name: a\n  config: { key: "sk-secret\n',
+    '- name: a\n  config: "sk-secret" sk-secret\n',
+    '- name: a\n  config: { key: sk-secret: sk-secret }\n',
+    '- name: a\n  config: |sk-secret\n    b\n',
+    '- name: a\n  config: "\\sk-secret"\n',
+    '- name: a\n  config: @sk-secret\n',
+    '- name: a\n  config: *sk-secret\n',
+    '- name: a\n  config: !sk-secret b\n',
+    '- name: a\n  disabled: sk-secret\n',
+    '- sk-secret\n',
+    '- name: a\n  config: &a [*a, sk-secret]\n',
+    '- name: [sk-secret]\n',
+  ])('%j is refused without a word of what stands in it', (text) => {
+    const [problem] = problems(text)
+    expect(problem).toMatch(/^cordis\.yml:\d+:\d+: /)
+    expect(problem).not.toContain('secret')
+  })
+
+  it('is read as YAML 1.2, anchors included', () => {
+    const [a, b] = readEntries('f', '- { name: a, config: &c { on: yes, day: 2026-11-30, n: 010 } }\n- { name: b, config: *c }\n')
+    expect(a!.config).toEqual({ on: 'yes', day: '2026-11-30', n: 10 })
+    expect(b!.config).toEqual(a!.config)
+    expect(b!.problem('x', { config: ['day'] }).place).toEqual({ file: 'f', line: 1, column: 36 })
+  })
+})

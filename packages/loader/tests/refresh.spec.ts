@@ -1,0 +1,263 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Context } from 'cordis'
+import type { Loader } from '@headrace/loader'
+import { Folder } from './folder.ts'
+
+let folder: Folder
+beforeEach(() => {
+  folder = new Folder()
+  expect(folder.words).toEqual([])
+  for (const name of ['one', 'two', 'three']) folder.write(`${name}.mjs`, folder.plugin(name))
+})
+afterEach(() => folder.close())
+
+/** The app with these entries: `two` or `two: hi`, which is its config. */
+function app(...entries: string[]): void {
+  const lines = entries.map((entry) => {
+    const [id, word] = entry.split(': ')
+    return `- id: ${id}\n  name: ./${id}.mjs\n${word === undefined ? '' : `  config: { word: ${word} }\n`}`
+  })
+  folder.write('cordis.yml', lines.join(''))
+}
+
+async function booted(...entries: string[]): Promise<Loader> {
+  app(...entries)
+  const loader = await folder.boot()
+  folder.words.length = 0
+  folder.reports.length = 0
+  return loader
+}
+
+const problems = () => folder.reports.filter(({ kind }) => kind === 'problem').map(({ message }) => message.replaceAll(`${folder.path}/`, ''))
+interface Bus {
+  on(event: string, listener: (said: string[]) => void): void
+  parallel(event: string, said: string[]): Promise<void>
+}
+
+const changes = () => folder.reports.filter(({ kind }) => kind === 'changed').map(({ entry, message }) => `${entry} ${message}`)
+
+describe('a change of the file', () => {
+  it('of a config restarts that entry and no other', async () => {
+    const loader = await booted('one', 'two: hi')
+    app('one', 'two: ho')
+    await loader.refresh()
+    expect(folder.words).toEqual(['-two', '+two:ho'])
+    expect(changes()).toEqual(['two updated'])
+  })
+
+  it('removes what is gone or disabled, adds what is new, and leaves the rest alone', async () => {
+    const loader = await booted('one', 'two')
+    app('three', 'two')
+    await loader.refresh()
+    expect(folder.words).toEqual(['-one', '+three'])
+    expect(loader.entries.map(({ id }) => id)).toEqual(['three', 'two'])
+    folder.write('cordis.yml', '- id: three\n  name: ./three.mjs\n  disabled: true\n- id: two\n  name: ./two.mjs\n')
+    await loader.refresh()
+    expect(folder.words.slice(2)).toEqual(['-three'])
+    expect(changes()).toEqual(['one removed', 'three loaded', 'three removed'])
+  })
+
+  it('of a name puts the other plugin in its place', async () => {
+    const loader = await booted('one', 'two')
+    folder.write('cordis.yml', '- id: one\n  name: ./three.mjs\n- id: two\n  name: ./two.mjs\n')
+    await loader.refresh()
+    expect(folder.words).toEqual(['-one', '+three'])
+  })
+
+  it('that is none does nothing', async () => {
+    const loader = await booted('one: hi', 'two')
+    folder.write('cordis.yml', `# A note.\n${'- id: one\n  name: ./one.mjs\n  config:\n    word: "hi"\n- { id: two, name: ./two.mjs }\n'}`)
+    await loader.refresh()
+    expect([folder.words, folder.reports]).toEqual([[], []])
+  })
+
+  it.each([
+    ['no YAML', '- id: [\n', /^cordis\.yml:2:1: /],
+    ['no list', 'a: 1\n', /^cordis\.yml:1:1: an app is a list/],
+    ['an empty file', '', /^cordis\.yml:1:1: an app is a list/],
+    ['two of an id', '- { id: a, name: ./one.mjs }\n- { id: a, name: ./one.mjs }\n', /^cordis\.yml:2:5: a: the entry in line 1/],
+  ])('to %s is reported once, and the app runs on', async (_, text, problem) => {
+    const loader = await booted('one', 'two')
+    folder.write('cordis.yml', text)
+    await loader.refresh()
+    await loader.refresh()
+    expect(problems()).toEqual([expect.stringMatching(problem)])
+    expect(folder.words).toEqual([])
+    app('one')
+    await loader.refresh()
+    expect(folder.words).toEqual(['-two'])
+  })
+
+  it('that takes the file away is reported, and the app runs on', async () => {
+    const loader = await booted('one')
+    folder.writeByRename('elsewhere.yml', '')
+    const { rmSync } = await import('node:fs')
+    rmSync(folder.at('cordis.yml'))
+    await loader.refresh()
+    expect(problems()).toEqual(['cordis.yml:1:1: there is no such file'])
+    expect(folder.words).toEqual([])
+  })
+
+  it('with one wrong entry leaves that one as it was, and does the rest', async () => {
+    const loader = await booted('one: hi', 'two: hi')
+    folder.write('cordis.yml', '- id: one\n  name: ./absent.mjs\n- id: two\n  name: ./two.mjs\n  config: { word: ho }\n')
+    await loader.refresh()
+    expect(folder.words).toEqual(['-two', '+two:ho'])
+    expect(problems()).toEqual(['cordis.yml:2:3: one: there is no file ./absent.mjs'])
+    expect(loader.entries.map(({ id }) => id)).toEqual(['one', 'two'])
+  })
+
+  it('that a plugin fails with is taken back, and made when the file says something else', async () => {
+    folder.write('picky.mjs', folder.plugin('picky').replace('words.push', 'if (config?.word === "bad") throw new Error("not that")\n  words.push'))
+    const loader = await booted('picky: good')
+    app('picky: bad')
+    await loader.refresh()
+    expect(folder.words).toEqual(['-picky', '+picky:good'])
+    expect(problems()).toEqual(['cordis.yml:1:3: picky: its new version failed: not that; the one before runs again'])
+    app('picky: better')
+    await loader.refresh()
+    expect(folder.words.slice(2)).toEqual(['-picky', '+picky:better'])
+  })
+})
+
+describe('a change of a module of the app\'s own', () => {
+  it('loads the new one in the place of the old one', async () => {
+    const loader = await booted('one: hi', 'two')
+    folder.write('one.mjs', folder.plugin('one again'))
+    await loader.refresh()
+    expect(folder.words).toEqual(['-one', '+one again:hi'])
+    expect(changes()).toEqual(['one reloaded'])
+    folder.write('one.mjs', folder.plugin('one thrice'))
+    await loader.refresh()
+    expect(folder.words.slice(2)).toEqual(['-one again', '+one thrice:hi'])
+  })
+
+  it('to what cannot be loaded, or whose config does not fit, is reported, and the old one runs on', async () => {
+    const loader = await booted('one: hi')
+    folder.write('one.mjs', 'export const a = ;\n')
+    await loader.refresh()
+    folder.write('one.mjs', folder.plugin('one', 'export const Config = { "~standard": { validate: () => ({ issues: [{ path: ["word"], message: "hi" }] }) } }'))
+    await loader.refresh()
+    expect(folder.words).toEqual([])
+    expect(problems()).toEqual([
+      expect.stringMatching(/^cordis\.yml:2:3: one: its module cannot be loaded: SyntaxError: /),
+      'cordis.yml:3:13: one: config.word: does not fit; it is a text',
+    ])
+    folder.write('one.mjs', folder.plugin('one healed'))
+    await loader.refresh()
+    expect(folder.words).toEqual(['-one', '+one healed:hi'])
+  })
+
+  it('that fails as it loads gives way to the old one', async () => {
+    const loader = await booted('one')
+    folder.write('one.mjs', 'export const name = "one"\nexport async function apply() { throw new Error("no moon") }\n')
+    await loader.refresh()
+    expect(folder.words).toEqual(['-one', '+one'])
+    expect(problems()).toEqual(['cordis.yml:1:3: one: its new version failed: no moon; the one before runs again'])
+  })
+
+  it('is seen in CommonJS too', async () => {
+    const cjs = (word: string) => folder.plugin(word).replace(/export const name = (.*)/, 'exports.name = $1').replace('export async function apply', 'exports.apply = async function')
+    folder.write('c.cjs', cjs('c'))
+    folder.write('cordis.yml', '- name: ./c.cjs\n')
+    const loader = await folder.boot()
+    folder.write('c.cjs', cjs('c2'))
+    await loader.refresh()
+    expect(folder.words).toEqual(['+c', '-c', '+c2'])
+  })
+
+  it('restarts who uses its service, and says where that one does not run any more', async () => {
+    folder.write('one.mjs', 'export const name = "one"\nexport async function apply(ctx) { ctx.provide("clock", { now: 1 }) }\n')
+    folder.write('two.mjs', folder.plugin('two', 'export const inject = ["clock"]'))
+    const loader = await booted('one', 'two')
+    folder.write('one.mjs', 'export const name = "one"\nexport async function apply(ctx) { ctx.provide("clock", { now: 2 }) }\n')
+    await loader.refresh()
+    expect(folder.words).toEqual(['-two', '+two'])
+    folder.write('one.mjs', 'export const name = "one"\nexport async function apply() {}\n')
+    await loader.refresh()
+    expect(folder.words.slice(2)).toEqual(['-two'])
+    expect(problems()).toEqual(['cordis.yml:3:3: two: waits for the service clock, which nobody provides'])
+  })
+})
+
+it('listeners stand in the order of the file, whatever was loaded again; those of others keep their place', async () => {
+  const listen = (name: string) => `export const name = ${JSON.stringify(name)}
+export async function apply(ctx) {
+  ctx.on('test/order', (said) => void said.push(${JSON.stringify(name)}))
+  ctx.on('test/order', (said) => void said.push(${JSON.stringify(`first ${name}`)}), { prepend: true })
+  await ctx.plugin({ name: 'inner', apply: async (inner) => void inner.on('test/order', (said) => void said.push(${JSON.stringify(`below ${name}`)})) })
+}
+`
+  const names = ['one', 'two', 'three']
+  for (const name of names) folder.write(`${name}.mjs`, listen(name))
+  const context = folder.ctx as unknown as Bus
+  context.on('test/order', (said) => void said.push('app'))
+  const loader = await booted('one', 'three')
+  context.on('test/order', (said) => void said.push('late app'))
+  const order = async () => {
+    const said: string[] = []
+    await context.parallel('test/order', said)
+    return said
+  }
+  folder.write('one.mjs', `${listen('one')}// saved\n`)
+  app('one', 'two', 'three')
+  await loader.refresh()
+  // The app's own listener came between them, and keeps its place.
+  expect((await order()).filter((word) => !word.endsWith('app'))).toEqual(['first three', 'first two', 'first one', ...names.flatMap((name) => [name, `below ${name}`])])
+  expect((await order()).indexOf('app')).toBe(3)
+})
+
+it('what is asked for at once is done one after another', async () => {
+  folder.write('slow.mjs', folder.plugin('slow').replace('words.push', 'await new Promise((resolve) => setTimeout(resolve, 100))\n  words.push'))
+  const loader = await booted('slow: a')
+  app('slow: b')
+  const first = loader.refresh()
+  await expect.poll(() => folder.words, { interval: 1 }).toEqual(['-slow'])
+  app('slow: c')
+  await Promise.all([first, loader.refresh(), loader.refresh()])
+  await loader.stop()
+  await loader.refresh()
+  expect(folder.words).toEqual(['-slow', '+slow:b', '-slow', '+slow:c', '-slow'])
+})
+
+it('a listener of reports that throws harms nobody', async () => {
+  const loader = await booted('one')
+  folder.ctx.on('loader/report', () => { throw new Error('mine') })
+  app('one', 'two')
+  await loader.refresh()
+  expect(folder.words).toEqual(['+two'])
+  expect((folder.ctx as Context).logger.buffer.some(({ args }) => args.join(' ').includes('mine'))).toBe(true)
+})
+
+describe('watch', () => {
+  it('follows the file and the modules, however an editor writes them', async () => {
+    app('one')
+    const loader = await folder.boot({ watch: true })
+    const seen = async (...words: string[]) => expect.poll(() => folder.words, { timeout: 5_000 }).toEqual(words)
+    await seen('+one')
+    folder.writeByRename('one.mjs', folder.plugin('one b'))
+    await seen('+one', '-one', '+one b')
+    folder.write('one.mjs', folder.plugin('one c'))
+    await seen('+one', '-one', '+one b', '-one b', '+one c')
+    folder.writeByRename('cordis.yml', '- id: one\n  name: ./one.mjs\n- id: deep\n  name: ./deep/d.mjs\n  disabled: true\n')
+    folder.write('deep/d.mjs', folder.plugin('d'))
+    folder.write('cordis.yml', '- id: deep\n  name: ./deep/d.mjs\n')
+    await seen('+one', '-one', '+one b', '-one b', '+one c', '-one c', '+d')
+    // The new entry's folder is followed from now on.
+    folder.write('deep/d.mjs', folder.plugin('d2'))
+    await expect.poll(() => folder.words.slice(-2), { timeout: 5_000 }).toEqual(['-d', '+d2'])
+    await loader.stop()
+    folder.write('deep/d.mjs', folder.plugin('d3'))
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    expect(folder.words.at(-1)).toBe('-d2')
+  })
+
+  it('takes events that come together as one', async () => {
+    app('one')
+    await folder.boot({ watch: true })
+    for (let n = 0; n < 5; n++) folder.write('one.mjs', folder.plugin(`one ${n}`))
+    await expect.poll(() => folder.words, { timeout: 5_000 }).toEqual(['+one', '-one', '+one 4'])
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    expect(folder.words).toHaveLength(3)
+  })
+})

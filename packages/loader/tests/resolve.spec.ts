@@ -1,0 +1,102 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { Folder } from './folder.ts'
+
+let folder: Folder
+beforeEach(() => {
+  folder = new Folder()
+  expect(folder.words).toEqual([])
+})
+afterEach(() => folder.close())
+
+/** A package in the folder's node_modules. */
+function install(name: string, manifest: object, files: Readonly<Record<string, string>>): void {
+  folder.write(`node_modules/${name}/package.json`, JSON.stringify({ name, ...manifest }))
+  for (const [file, text] of Object.entries(files)) folder.write(`node_modules/${name}/${file}`, text)
+}
+
+async function loads(name: string, file = 'cordis.yml'): Promise<readonly string[]> {
+  folder.write(file, `- id: it\n  name: '${name}'\n`)
+  const loader = await folder.boot({ file: folder.at(file) })
+  await loader.stop()
+  return folder.words.splice(0).filter((word) => word.startsWith('+'))
+}
+
+it('a package that can only be imported is found from the file\'s folder', async () => {
+  install('esm-only', { type: 'module', exports: { import: './main.js' } }, { 'main.js': folder.plugin('esm') })
+  expect(await loads('esm-only')).toEqual(['+esm'])
+  expect(await loads('esm-only', 'deep/er/cordis.yml')).toEqual(['+esm'])
+})
+
+it('of a package with two faces the one of import is taken', async () => {
+  install('both', { exports: { '.': { require: './main.cjs', types: './main.d.ts', default: './main.mjs' } } }, { 'main.cjs': 'throw new Error("required")', 'main.mjs': folder.plugin('imported') })
+  expect(await loads('both')).toEqual(['+imported'])
+})
+
+it('subpaths, patterns, scopes, lists and packages without exports are found', async () => {
+  const files = { 'a.mjs': folder.plugin('a'), 'lib/b.mjs': folder.plugin('b'), 'c.cjs': folder.plugin('c').replace(/export const name = (.*)/, 'exports.name = $1').replace('export async function apply', 'exports.apply = async function') }
+  install('@s/many', { exports: { './a': ['./a.mjs'], './x/*': { import: './lib/*.mjs' }, './nope': null } }, files)
+  install('old', { main: 'c.cjs' }, files)
+  expect(await loads('@s/many/a')).toEqual(['+a'])
+  expect(await loads('@s/many/x/b')).toEqual(['+b'])
+  expect(await loads('old')).toEqual(['+c'])
+  expect(await loads('old/lib/b.mjs')).toEqual(['+b'])
+})
+
+it('a path is from the file\'s folder; an absolute one and a file URL are as they are', async () => {
+  folder.write('plugins/p.mjs', folder.plugin('p'))
+  expect(await loads('./plugins/p.mjs')).toEqual(['+p'])
+  expect(await loads('../plugins/p.mjs', 'deep/cordis.yml')).toEqual(['+p'])
+  expect(await loads(folder.at('plugins/p.mjs'))).toEqual(['+p'])
+  expect(await loads(`file://${folder.at('plugins/p.mjs')}`)).toEqual(['+p'])
+})
+
+it('a package that is not there is an error that says what is near', async () => {
+  install('@s/plugin-clock', { exports: './main.mjs' }, { 'main.mjs': folder.plugin('clock') })
+  install('built', { exports: './lib/index.js' }, {})
+  install('@s/many', { exports: { './alpha': './a.mjs' } }, { 'a.mjs': folder.plugin('a') })
+  const refusal = (name: string) => folder.refusal(`- name: '${name}'\n`)
+  expect(await refusal('@s/plugin-clcok')).toEqual(['cordis.yml:1:3: @s/plugin-clcok: there is no package @s/plugin-clcok here; did you mean "@s/plugin-clock"?'])
+  expect(await refusal('nothing-like-it')).toEqual(['cordis.yml:1:3: nothing-like-it: there is no package nothing-like-it here'])
+  expect(await refusal('built')).toEqual(['cordis.yml:1:3: built: the package built exports no module; its file is not there: is it built?'])
+  expect(await refusal('@s/many/alhpa')).toEqual(['cordis.yml:1:3: @s/many/alhpa: the package @s/many exports no ./alhpa; did you mean "@s/many/alpha"?'])
+})
+
+it('a file that is not there is an error that says what is near', async () => {
+  folder.write('plugins/clock.mjs', folder.plugin('clock'))
+  for (const name of ['./plugins/clcok.mjs', './plugins/clock', './plugins/clock.js']) {
+    expect(await folder.refusal(`- name: ${name}\n`)).toEqual([`cordis.yml:1:3: ${name}: there is no file ${name}; did you mean "./plugins/clock.mjs"?`])
+  }
+  expect(await folder.refusal('- name: ./plugins\n')).toEqual(['cordis.yml:1:3: ./plugins: there is no file ./plugins'])
+})
+
+it('a module that cannot be loaded, or is no plugin, is an error', async () => {
+  folder.write('syntax.mjs', 'export const a = ;\n')
+  folder.write('throws.mjs', 'throw new Error("no moon")\n')
+  folder.write('needs.mjs', 'import "not-installed"\n')
+  folder.write('none.mjs', 'export const a = 1, b = 2\n')
+  expect(await folder.refusal(['syntax', 'throws', 'needs', 'none'].map((name) => `- name: ./${name}.mjs\n`).join(''))).toEqual([
+    expect.stringMatching(/^cordis\.yml:1:3: \.\/syntax\.mjs: its module cannot be loaded: SyntaxError: /),
+    'cordis.yml:2:3: ./throws.mjs: its module cannot be loaded: no moon',
+    expect.stringMatching(/^cordis\.yml:3:3: \.\/needs\.mjs: its module cannot be loaded: .*not-installed/),
+    'cordis.yml:4:3: ./none.mjs: ./none.mjs exports no plugin: that is a default export that is a function or has apply(), or an export apply; it exports a, b',
+  ])
+})
+
+it('a default export is taken, a function, a class or an object; one without a name goes by the id of its entry', async () => {
+  const seen = `globalThis[Symbol.for('loader.words')][${JSON.stringify(folder.path)}].push('+' + ctx.fiber.name)`
+  folder.write('arrow.mjs', `export default async (ctx) => { ${seen} }\n`)
+  folder.write('class.mjs', `export default class Clock { constructor(ctx) { ${seen} } }\n`)
+  folder.write('object.mjs', `export default { async apply(ctx) { ${seen} } }\nexport const apply = () => { throw new Error('not me') }\n`)
+  folder.write('bare.mjs', `export async function apply(ctx) { ${seen} }\n`)
+  folder.write('cordis.yml', ['arrow', 'class', 'object', 'bare'].map((name) => `- id: my-${name}\n  name: ./${name}.mjs\n`).join(''))
+  await folder.boot()
+  expect(folder.words).toEqual(['+my-arrow', '+Clock', '+my-object', '+my-bare'])
+})
+
+it('packages that the app\'s folder does not have are looked for from the fallbacks', async () => {
+  folder.write('elsewhere/node_modules/shipped/package.json', '{ "name": "shipped", "exports": "./main.mjs" }')
+  folder.write('elsewhere/node_modules/shipped/main.mjs', folder.plugin('shipped'))
+  folder.write('cordis.yml', '- name: shipped\n')
+  await folder.boot({ fallbacks: [folder.at('elsewhere/index.js')] })
+  expect(folder.words).toEqual(['+shipped'])
+})
