@@ -24,9 +24,9 @@ Look before you change anything. Change as little as the task needs, in the styl
 /** The usual set: each part takes its own plugin's config, and `false` leaves it out. */
 export interface Config {
   /** `provider/model` of agents that name none. */
-  readonly model?: string
+  readonly model?: string | undefined
   /** Where the model is, instead of its provider's URL; a model without a known provider in its name is then `endpoint/<model>`. */
-  readonly baseURL?: string
+  readonly baseURL?: string | undefined
   /** More of the config of agents that say nothing else, e.g. `temperature`. */
   readonly config?: Partial<CallConfig>
   /** Who the agent is: a section of the system prompt. Default: {@link INSTRUCTIONS}. */
