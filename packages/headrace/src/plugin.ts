@@ -52,7 +52,7 @@ export interface Config {
 }
 
 // The parts are checked by their own plugins: a union that fails here would print what it was given, keys included.
-export const Config: z<Config> = z.object({
+export const Config = z.object({
   model: z.string().description('The model of agents that name none: provider/model.'),
   baseURL: z.string().description('Where the model is, instead of its provider\'s URL.'),
   config: z.any().description('More of the config of agents that say nothing else.'),
@@ -66,7 +66,7 @@ export const Config: z<Config> = z.object({
   environment: z.any().description('Of @headrace/plugin-environment, or false.'),
   retry: z.any().description('Of @headrace/plugin-retry, or false.'),
   compaction: z.any().description('Of @headrace/plugin-compaction, or false.'),
-})
+}) as z<Config>
 
 /** Loads the agent's services and each part of the usual set, and sets the default model. Resolves when all of them are there. */
 export async function apply(ctx: Context, config: Config = {}): Promise<void> {
