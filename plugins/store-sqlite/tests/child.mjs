@@ -1,4 +1,4 @@
-// A process of its own on the built store: node child.mjs hold | race | once | append <file> <id>
+// A process of its own on the built store: node child.mjs hold | race | once | fill | append <file> <id>
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { Batch } from '@headrace/session'
@@ -42,6 +42,26 @@ const modes = {
     lease.append(new Batch([{ seq: 0, time: 0, type: 'session/open', data: { version: 1, id } }, step(1), step(2)]))
     say('appended')
     await lines.next()
+  },
+
+  /** Appends until that fails, then once more; says what was kept and how it failed. */
+  async fill() {
+    const lease = await store.create(id)
+    const attempt = (seq) => {
+      try {
+        const note = 'x'.repeat(2000)
+        lease.append(new Batch([seq === 0 ? { seq, time: 0, type: 'session/open', data: { version: 1, id } } : { seq, time: seq, type: 'step/start', data: { turn: 1, step: seq, note } }]))
+      } catch ({ code, message }) {
+        return { code, message }
+      }
+    }
+    let kept = 0
+    let first
+    while (!(first = attempt(kept))) kept++
+    const second = attempt(kept)
+    await lease.release().catch(() => undefined)
+    say(JSON.stringify({ kept, first, second }))
+    process.exit()
   },
 
   /** Appends as fast as it can, and says each seq that was acknowledged. */
