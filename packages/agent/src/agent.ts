@@ -4,6 +4,7 @@ import type { RunContext } from '@headrace/run-context'
 import type { EntryId, SessionEvent, SessionView } from '@headrace/session'
 import type { AgentCore } from './core.ts'
 import type { TurnHandle } from './handle.ts'
+import { type RewindOptions, rewind } from './rewind.ts'
 import { ownerOf } from './scope.ts'
 import { type AskOptions, type SideAnswer, askAside } from './side-request.ts'
 
@@ -69,7 +70,7 @@ export class Agent {
   }
 
   private woken<T>(accepted: T): T {
-    this.#core.wake()
+    this.#core.driver.wake()
     return accepted
   }
 
@@ -86,6 +87,22 @@ export class Agent {
    */
   replace(first: EntryId, last: EntryId, messages: readonly (ContributionInput | MessageInput)[], { reason, key }: { readonly reason: string; readonly key?: string }): SessionEvent<'surface/replace'> {
     return this.#core.inbox.replace(first, last, messages, ownerOf(this.plugin, key, 'replace'), reason)
+  }
+
+  /**
+   * Takes back the last turn, or more: the history is again what it was when that turn began. Durable when it resolves. The log keeps
+   * everything; what tools did stays done; what topics told and it hid is told again.
+   *
+   * ```ts
+   * await agent.rewind()                 // the last turn
+   * await agent.rewind({ turns: 2 })     // the last two
+   * await agent.rewind({ to: 5 })        // to where turn 5 began
+   * ```
+   *
+   * @throws AgentError while a turn runs (see `cancel`), or where there is no such turn; StoreError
+   */
+  rewind(options: RewindOptions = {}): Promise<SessionEvent<'surface/rewind'>> {
+    return rewind(this.#core, ownerOf(this.plugin, undefined, 'rewind'), options, options.reason ?? `rewound by ${this.plugin}`)
   }
 
   /** Changes the seed of the next request (L6). @throws ConfigError */
@@ -120,12 +137,12 @@ export class Agent {
 
   /** Runs what waits in the queue; needed after a resume. */
   wake(): void {
-    this.#core.wake()
+    this.#core.driver.wake()
   }
 
   /** Resolves when nothing runs. */
   idle(): Promise<void> {
-    return this.#core.idle()
+    return this.#core.driver.idle()
   }
 
   /** Cancels, flushes, and gives the session back. */

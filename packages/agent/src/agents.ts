@@ -138,7 +138,7 @@ export class AgentsService extends Service {
       })
       core.settleTurn()
     }
-    core.goOn()
+    core.driver.goOn()
     return core.view(pluginOf(ctx))
   }
 

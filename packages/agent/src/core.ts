@@ -9,6 +9,7 @@ import { Asides } from './asides.ts'
 import { AgentError, CancelledError } from './error.ts'
 import { isRunContext } from './guards.ts'
 import { type TurnHandle, type TurnResult, lastFinish, resultOf, withdrawnResult } from './handle.ts'
+import { Driver } from './driver.ts'
 import type { Departures } from './hooks.ts'
 import { ConfigSeed } from './config-seed.ts'
 import { Inbox } from './inbox.ts'
@@ -91,9 +92,7 @@ export class AgentCore {
   private readonly views = new Map<string, Agent>()
   private readonly following = new Set<TurnHandle>()
   private result: TurnResult | undefined
-  private readonly loop: Loop
-  private driving: Promise<void> | undefined
-  private held: boolean
+  readonly driver: Driver
   private disposing: Promise<void> | undefined
   private readonly late: LateListeners
   /** Called once, when it is disposed. */
@@ -112,7 +111,6 @@ export class AgentCore {
     this.cwd = options.cwd
     this.budget = options.budget
     this.scope = new AgentScope(options.home, this.id)
-    this.held = options.resumed
     if (options.forked) this.prefix = recordedPrefix(session)
     this.reporter = new Reporter(ctx, this.id, (plugin) => this.view(plugin), settings.strict, (data) => void session.append({ type: 'agent/override', data }))
     this.seams = new Seams({
@@ -122,7 +120,8 @@ export class AgentCore {
     this.late = new LateListeners(this.reporter)
     this.inbox = new Inbox({ session, contexts: this.contexts, reporter: this.reporter, limit: settings.limits.queue, stop: (reason) => this.stop(reason) })
     this.seed = new ConfigSeed(session, options.defaults, options.explicit)
-    this.loop = new Loop(this)
+    const loop = new Loop(this)
+    this.driver = new Driver({ session, held: options.resumed, turn: () => loop.turn(), fail: (error) => this.fail(error) })
     for (const event of session.eventsOf('run/context', 'prompt/queued')) this.contexts.apply(event)
     session.live.onError = (error) => this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session.live', problem: messageOf(error) })
     session.live.on('event', (event) => this.tell(event))
@@ -146,50 +145,13 @@ export class AgentCore {
 
   // Life.
 
-  wake(): void {
-    this.held = false
-    this.drive()
-  }
-
-  /** Goes on with a turn that a resume found open. */
-  goOn(): void {
-    if (this.session.ledger.turn) this.drive()
-  }
-
-  private drive(): void {
-    if (this.driving || this.disposing) return
-    const run = async (): Promise<void> => {
-      await Promise.resolve()
-      try {
-        while (!this.disposing && this.hasWork()) await this.loop.turn()
-      } catch (error) {
-        this.fail(error)
-      } finally {
-        // In the frame of the last look for work: what comes later drives anew.
-        this.driving = undefined
-      }
-    }
-    this.driving = run()
-  }
-
-  private hasWork(): boolean {
-    const { turn, queue, owed } = this.session.ledger
-    return turn !== undefined || (!this.held && (queue.length > 0 || owed))
-  }
-
   /** The log takes no more: everyone who waits is told. */
   private fail(error: unknown): void {
-    this.held = true
     this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session', problem: messageOf(error) })
     for (const handle of this.following) handle.settle({ ...withdrawnResult(messageOf(error)), reason: 'error' })
     this.following.clear()
     this.inbox.close('error', messageOf(error))
     this.running = undefined
-  }
-
-  /** Resolves when nothing runs. */
-  async idle(): Promise<void> {
-    while (this.driving) await this.driving
   }
 
   cancel(reason: string, queue: 'keep' | 'withdraw'): void {
@@ -206,9 +168,10 @@ export class AgentCore {
   }
 
   private async end(): Promise<void> {
+    this.driver.end()
     this.stop('the agent was disposed')
     this.asides.cancel('the agent was disposed')
-    await this.idle()
+    await this.driver.idle()
     await this.asides.settled()
     this.tools.forget(this.id)
     this.system.forget(this.id)

@@ -3,8 +3,8 @@ import type { Agent } from '@headrace/agent'
 import type { SessionEvent } from '@headrace/session'
 
 /**
- * What an agent's model was told last, by owner: the last message of that owner in the history that no `surface/replace` hides, the open
- * step's included. Kept up to the last look; a replace has it looked up anew.
+ * What an agent's model was told last, by owner: the last message of that owner in the history that no replace or rewind hides, the open
+ * step's included. Kept up to the last look; those have it looked up anew.
  */
 export class Told {
   private readonly agent: Agent
@@ -30,6 +30,7 @@ export class Told {
   /** Takes in what has happened since the last look; cheaper than to listen to every event. */
   private look(): Map<string, string> {
     const { session } = this.agent
+    if (this.last && this.next === session.length) return this.last
     for (const event of this.last ? session.events(this.next) : []) this.apply(event)
     this.next = session.length
     return (this.last ??= new Map(this.agent.session.entries().filter(({ owner }) => owner.includes('/')).map(({ owner, message }) => [owner, textOf(message)])))
@@ -37,7 +38,7 @@ export class Told {
 
   private apply(event: SessionEvent): void {
     if (!this.last) return
-    if (event.type === 'surface/replace') this.last = undefined
+    if (event.type === 'surface/replace' || event.type === 'surface/rewind') this.last = undefined
     else if (event.type === 'context/message') this.last.set(event.data.owner, textOf(event.data.message))
     else if (event.type === 'tool/result') for (const { owner, message } of event.data.additionalContext ?? []) this.last.set(owner, textOf(message))
   }

@@ -42,11 +42,13 @@ interface Watched {
 
 /** Whether an event may change what is told. */
 function mayTell(event: SessionEvent): boolean {
-  return event.type === 'context/message' || event.type === 'surface/replace' || (event.type === 'tool/result' && event.data.additionalContext !== undefined)
+  if (event.type === 'tool/result') return event.data.additionalContext !== undefined
+  return event.type === 'context/message' || event.type === 'surface/replace' || event.type === 'surface/rewind'
 }
 
 /** Takes in what has happened since the last use; cheaper than to listen to every event. */
 function catchUp(watched: Watched, session: SessionView): void {
+  if (watched.next === session.length) return
   for (const event of session.events(watched.next)) {
     if (event.type === 'turn/start' || event.type === 'step/start') watched.files.stale()
     else if (mayTell(event)) watched.told = undefined
