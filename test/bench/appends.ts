@@ -2,7 +2,8 @@ import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { type EventDraft, MemoryStore, Session, type SessionStore } from '@headrace/session'
 import { type Measure, timedAlone } from './measure.ts'
 
-const DRAFT: EventDraft = {
+/** What is appended. */
+export const DRAFT: EventDraft = {
   type: 'context/message',
   data: { owner: 'bench/inject', message: { role: 'system', content: [{ type: 'text', text: 'The build has finished: 214 tests pass, one is skipped. See build.log for what took so long.' }] } },
 }

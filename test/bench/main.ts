@@ -1,10 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import { arch, cpus, loadavg, platform, totalmem } from 'node:os'
 import { appendMeasures } from './appends.ts'
+import { bootMeasures } from './boot.ts'
 import { cacheMeasures } from './cache.ts'
+import { compactionMeasures } from './compaction.ts'
 import { contextMeasures } from './context.ts'
 import { inFolder } from './folder.ts'
 import { idleMeasures } from './idle.ts'
+import { latencyMeasures } from './latencies.ts'
 import { type Figures, type Measure, takeFigures } from './measure.ts'
 import { openMeasures, verifyMeasures } from './reading.ts'
 import { render } from './render.ts'
@@ -29,8 +32,11 @@ const figures = await inFolder(async (folder) => {
     ['skills', 9, () => skillMeasures(folder)],
     ['stream', 15, streamMeasures],
     ['append', 15, () => appendMeasures(folder)],
+    ['latency', 9, () => latencyMeasures(folder)],
     ['open', 9, () => openMeasures(folder)],
     ['verify', 9, verifyMeasures],
+    ['compaction', 5, compactionMeasures],
+    ['boot', 9, () => bootMeasures(folder)],
     ['size', 1, sizeMeasures],
     ['idle', 5, idleMeasures],
   ]

@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Agent } from '@headrace/agent'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { Session, rebuild, verify } from '@headrace/session'
+import { makeApp } from './app.ts'
 import { parseLines, recordLog } from './log.ts'
 import { type Measure, timedAlone } from './measure.ts'
 
@@ -21,6 +23,16 @@ export async function openMeasures(folder: string, events = 100_000): Promise<re
         let session: Session | undefined
         const ms = await timedAlone(async () => (session = await Session.open(store, 'long')))
         await session!.close()
+        return ms
+      },
+    },
+    {
+      key: 'resume', title: `resuming an agent over a file ${of}`, unit: 'ms',
+      async sample() {
+        const app = await makeApp({ store })
+        let agent: Agent | undefined
+        const ms = await timedAlone(async () => (agent = await app.resume('long')))
+        await agent!.dispose()
         return ms
       },
     },
