@@ -12,7 +12,7 @@ export async function loadDriver(): Promise<typeof BetterSqlite3> {
     new driver(':memory:').close() // only now its native part is looked for
     return driver
   } catch (error) {
-    const [cause] = messageOf(error).split('\n')
+    const cause = messageOf(error).replace(/\.? Tried: .*/, '') // a dozen places where the native part may be
     const wayOut = `install it with "npm i better-sqlite3@12", or, where it is installed, "npm rebuild better-sqlite3" for this Node (${process.version})`
     throw new StoreError(`store-sqlite needs better-sqlite3, which cannot be loaded (${cause}); ${wayOut}`, { code: 'STORE_DRIVER', cause: error })
   }

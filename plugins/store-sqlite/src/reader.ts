@@ -7,10 +7,18 @@ import type { SessionRow } from './statements.ts'
 const PAGE_BYTES = 256 * 1024
 const PAGE_ROWS = 512
 
-/** Where a log ended when somebody looked. */
-interface End {
+/** Events of one log, from `next` to before `end`. */
+interface Range {
+  readonly id: string
   readonly key: number
   readonly next: number
+  readonly end: number
+}
+
+/** As many of them as are read at once, up to a problem. */
+interface Page {
+  readonly events: readonly SessionEvent[]
+  readonly problem?: { readonly error: unknown }
 }
 
 /**
@@ -27,7 +35,8 @@ export async function* readBatches(id: string, open: () => Promise<Database>): A
     const { events, problem } = readPage(database, { id, key, next, end })
     if (events.length > 0) yield events
     next += events.length
-    if (problem) throw await damagedOrGone(await open(), { id, key, next }, problem.error)
+    // A log that was removed meanwhile is not a damaged one.
+    if (problem) throw database.statements.byKey.get(key) ? damaged(database, id, next, problem.error) : new SessionNotFoundError(id)
     database = await open()
   }
 }
@@ -62,7 +71,7 @@ export function checkEnd(database: Database, row: SessionRow): SessionRow {
   }
 }
 
-function readPage(database: Database, { id, key, next, end }: End & { readonly id: string; readonly end: number }): { readonly events: readonly SessionEvent[]; readonly problem?: { readonly error: unknown } } {
+function readPage(database: Database, { id, key, next, end }: Range): Page {
   const rows: Row[] = []
   const events: SessionEvent[] = []
   try {
@@ -78,11 +87,6 @@ function readPage(database: Database, { id, key, next, end }: End & { readonly i
   } catch (error) {
     return { events, problem: { error } }
   }
-}
-
-/** A log that was removed meanwhile is not a damaged one. */
-async function damagedOrGone(database: Database, { id, key, next }: End & { readonly id: string }, error: unknown): Promise<Error> {
-  return database.statements.byKey.get(key) ? damaged(database, id, next, error) : new SessionNotFoundError(id)
 }
 
 function damaged(database: Database, id: string, seq: number, error: unknown): StoreError {

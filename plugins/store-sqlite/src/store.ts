@@ -82,7 +82,11 @@ export class SqliteStore implements SessionStore {
 
   async *load(id: string): AsyncIterable<readonly SessionEvent[]> {
     checkSessionId(id)
-    yield* readBatches(id, () => this.guarded(`cannot open ${this.file}`, () => this.database()))
+    try {
+      yield* readBatches(id, () => this.database())
+    } catch (error) {
+      throw this.failed(`session ${id}: cannot read it in ${this.file}`, error)
+    }
   }
 
   async *list(): AsyncIterable<SessionInfo> {
@@ -202,9 +206,13 @@ export class SqliteStore implements SessionStore {
     try {
       return await work()
     } catch (error) {
-      if (error instanceof HeadraceError) throw error
-      if (!isSqlite(error, 'SQLITE_CORRUPT', 'SQLITE_NOTADB')) throw new StoreError(`${what} (${messageOf(error)})`, { cause: error })
-      throw new StoreError(`${what}: the file is damaged (${messageOf(error)}); put a copy in its place, or save what can be read: sqlite3 ${this.file} .recover`, { code: 'STORE_DAMAGED', cause: error })
+      throw this.failed(what, error)
     }
+  }
+
+  private failed(what: string, error: unknown): HeadraceError {
+    if (error instanceof HeadraceError) return error
+    if (!isSqlite(error, 'SQLITE_CORRUPT', 'SQLITE_NOTADB')) return new StoreError(`${what} (${messageOf(error)})`, { cause: error })
+    return new StoreError(`${what}: the file is damaged (${messageOf(error)}); put a copy in its place, or save what can be read: sqlite3 ${this.file} .recover`, { code: 'STORE_DAMAGED', cause: error })
   }
 }
