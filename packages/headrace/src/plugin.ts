@@ -12,14 +12,13 @@ import * as storeJsonl from '@headrace/plugin-store-jsonl'
 import * as workspaceTools from '@headrace/plugin-workspace-tools'
 import type { Context } from 'cordis'
 import z from 'schemastery'
+import * as instructionsPlugin from './instructions.ts'
+import * as modelPlugin from './model.ts'
 import { HeadraceConfigError, routeOf } from './route.ts'
 
 export const name = 'headrace'
 
-/** Who the agent is, unless the app says otherwise. Nothing about workspace, machine or day: that is for other channels. */
-export const INSTRUCTIONS = `You are a coding agent. You work in a person's project, with the tools you are given.
-
-Look before you change anything. Change as little as the task needs, in the style of what is there. When you have changed code, run what the project has to check it, and read the result. A tool result that says its outcome is unknown may have had its effect: look before you do it again. When you are done, say plainly what you did, and what you could not do.`
+export { INSTRUCTIONS } from './instructions.ts'
 
 /** The usual set: each part takes its own plugin's config, and `false` leaves it out. */
 export interface Config {
@@ -29,7 +28,7 @@ export interface Config {
   readonly baseURL?: string | undefined
   /** More of the config of agents that say nothing else, e.g. `temperature`. */
   readonly config?: Partial<CallConfig>
-  /** Who the agent is: a section of the system prompt. Default: {@link INSTRUCTIONS}. */
+  /** Who the agent is: a section of the system prompt. Default: `INSTRUCTIONS`. */
   readonly instructions?: false | string
   /** Limits and timeouts of `@headrace/agent`. */
   readonly agent?: Partial<Omit<Settings, 'limits'>> & { readonly limits?: Partial<Settings['limits']> }
@@ -72,7 +71,7 @@ export const Config = z.object({
 export async function apply(ctx: Context, config: Config = {}): Promise<void> {
   const unknown = Object.keys(config).find((key) => !Object.hasOwn(Config.dict!, key))
   if (unknown !== undefined) throw new HeadraceConfigError(`headrace has no config ${JSON.stringify(unknown)}; it has ${Object.keys(Config.dict!).join(', ')}`)
-  const { providers = {}, instructions = INSTRUCTIONS } = config
+  const { providers = {}, instructions } = config
   const route = routeOf(config.model, config.baseURL, providers === false ? {} : providers)
   await ctx.plugin(agentPlugin, config.agent ?? {})
   await ctx.plugin(BriefingService, {})
@@ -84,9 +83,8 @@ export async function apply(ctx: Context, config: Config = {}): Promise<void> {
   if (config.environment !== false) await ctx.plugin(environment, config.environment ?? {})
   if (config.retry !== false) await ctx.plugin(retry, config.retry ?? {})
   if (config.compaction !== false) await ctx.plugin(CompactionService, config.compaction ?? {})
-  if (instructions !== false) ctx.get('system')!.section({ key: 'instructions', order: -100, text: instructions })
-  const defaults = { ...config.config, ...(route.model !== undefined && { model: route.model }) }
-  if (Object.keys(defaults).length > 0) ctx.get('agents')!.default(defaults)
+  if (instructions !== false) await ctx.plugin(instructionsPlugin, { ...(instructions !== undefined && { text: instructions }) })
+  await ctx.plugin(modelPlugin, { ...(config.config && { config: config.config }), ...(route.model !== undefined && { model: route.model }) })
 }
 
 /**

@@ -1,5 +1,7 @@
+import { fileURLToPath } from 'node:url'
 import { Context, Logger } from 'cordis'
 import { messageOf } from '@headrace/message'
+import type { Loader } from '@headrace/loader'
 import { type Config, headrace } from '../plugin.ts'
 import { CommandError } from './error.ts'
 import type { Terminal } from './terminal.ts'
@@ -15,8 +17,29 @@ type LogMessage = Parameters<typeof Logger.format>[1]
 
 /** An app with the usual set, its plugins' warnings on stderr. @throws CommandError that names the plugin that does not run */
 export async function boot(config: Config, terminal: Terminal, debug: boolean): Promise<Context> {
+  return telling(terminal, debug, async (ctx) => {
+    await ctx.plugin(headrace, config)
+    checkActive(ctx)
+    return ctx
+  })
+}
+
+/** An app as its YAML file says. What the file names and its folder does not have is looked for where this command is. */
+export interface FileApp {
+  readonly ctx: Context
+  readonly loader: Loader
+}
+
+/** Boots the app of a file, its plugins' warnings on stderr. @throws LoaderError with all that is wrong, and where */
+export async function bootFile(file: string, options: { readonly watch?: boolean }, terminal: Terminal, debug: boolean): Promise<FileApp> {
+  // Here, for it brings a YAML parser, which nobody else needs.
+  const { boot: bootApp } = await import('@headrace/loader')
+  return telling(terminal, debug, async (ctx) => ({ ctx, loader: await bootApp(ctx, { file, fallbacks: [fileURLToPath(import.meta.url)], ...options }) }))
+}
+
+/** Boots in a new context. What is logged meanwhile is told afterwards: an error is thrown as well as logged, and is to be told once. */
+async function telling<T>(terminal: Terminal, debug: boolean, start: (ctx: Context) => Promise<T>): Promise<T> {
   const ctx = new Context()
-  // While it boots, an error is thrown as well as logged, and is to be told once.
   let waiting: LogMessage[] | undefined = debug ? undefined : []
   const exporter = {
     levels: { default: debug ? DEBUG : WARN },
@@ -29,11 +52,10 @@ export async function boot(config: Config, terminal: Terminal, debug: boolean): 
   }
   // First of all: without an exporter nobody hears of a plugin that fails.
   ctx.logger.exporter(exporter)
-  await ctx.plugin(headrace, config)
-  checkActive(ctx)
+  const app = await start(ctx)
   for (const message of waiting ?? []) tell(message)
   waiting = undefined
-  return ctx
+  return app
 }
 
 /** A plugin that waits for a service, or failed, says nothing by itself. @throws CommandError */

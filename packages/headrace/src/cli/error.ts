@@ -24,6 +24,8 @@ export class CommandError extends HeadraceError {
 
 /** The one line a person gets; the stack too where they asked for it. */
 export function describeError(error: unknown, debug: boolean): string {
-  const line = `headrace: ${visible(messageOf(error))}`
+  // An app's file may have several things wrong with it, each on its own line.
+  const problems = error instanceof HeadraceError && error.code.startsWith('APP_') ? error.message.split('\n') : [messageOf(error)]
+  const line = problems.map((problem) => `headrace: ${visible(problem)}`).join('\n')
   return debug && !(error instanceof UsageError) ? `${line}\n${visible(inspect(error))}` : line
 }

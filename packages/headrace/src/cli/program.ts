@@ -3,7 +3,9 @@ import type { CreateOptions } from './create.ts'
 import { DONE, FAILED, USAGE, UsageError, describeError } from './error.ts'
 import type { ExplainOptions } from './explain.ts'
 import { leave } from './leave.ts'
+import type { PluginsOptions } from './plugins.ts'
 import type { RunOptions } from './run.ts'
+import type { StartOptions } from './start.ts'
 import { Terminal } from './terminal.ts'
 import type { SkillsOptions } from './skills.ts'
 import type { VerifyOptions } from './verify.ts'
@@ -16,6 +18,8 @@ const commands = {
   verify: async () => (await import('./verify.ts')).verify,
   sessions: () => import('./sessions.ts'),
   skills: async () => (await import('./skills.ts')).skills,
+  start: async () => (await import('./start.ts')).start,
+  plugins: async () => (await import('./plugins.ts')).plugins,
   create: async () => (await import('./create.ts')).createPlugin,
 }
 
@@ -50,6 +54,7 @@ function program(terminal: Terminal, done: (code: number) => void): Command {
   defineRun(root, terminal, done)
   defineSessions(root, terminal, done)
   defineCreate(root, terminal, done)
+  defineApp(root, terminal, done)
   const debug = (command: Command): Command => command.option('--debug', 'show the stack of an error')
   debug(root.command('explain'))
     .description('show a request in its parts: who put each there, what changed, what was sent before')
@@ -79,6 +84,7 @@ function defineRun(root: Command, terminal: Terminal, done: (code: number) => vo
     .option('--cwd <folder>', 'the folder it works in (default: this one)')
     .option('--model <provider/model>', 'e.g. deepseek/deepseek-chat (default: HEADRACE_MODEL)')
     .option('--base-url <url>', 'an OpenAI-compatible endpoint (default: HEADRACE_BASE_URL)')
+    .option('--app <file>', 'the app that a YAML file describes, in the place of the usual set')
     .option('--session <id>', 'go on with this session, or begin it under this id')
     .option('--continue', 'go on with the newest session of this folder; without a prompt, finish what is open or queued')
     .option('--yes', 'allow what would be asked: writing, editing, commands')
@@ -89,6 +95,22 @@ function defineRun(root: Command, terminal: Terminal, done: (code: number) => vo
       if (options.continue && options.session !== undefined) throw new UsageError('--continue and --session name two sessions; give one of them')
       done(await (await commands.run())(words, options, terminal))
     })
+}
+
+function defineApp(root: Command, terminal: Terminal, done: (code: number) => void): void {
+  root.command('start')
+    .description('boot the app of a YAML file, and stay until SIGINT or SIGTERM')
+    .argument('[file]', 'the app', 'cordis.yml')
+    .option('--watch', 'follow the file, and the modules that it names by a path')
+    .option('--debug', 'show stacks and what plugins log')
+    .action(async (file: string, options: StartOptions) => done(await (await commands.start())(file, options, terminal)))
+  root.command('plugins')
+    .description('list the plugins, what each brings, and what it costs in a first request; nothing is sent')
+    .option('--app <file>', 'of the app that a YAML file describes, in the place of the usual set')
+    .option('--cwd <folder>', 'the folder an agent would work in (default: this one)')
+    .option('--json', 'a JSON line for each')
+    .option('--debug', 'show stacks and what plugins log')
+    .action(async (options: PluginsOptions) => done(await (await commands.plugins())(options, terminal)))
 }
 
 const RUN_HELP = `
@@ -132,7 +154,7 @@ function defineCreate(root: Command, terminal: Terminal, done: (code: number) =>
 
 /** Commander's words, without what came behind an unknown option's name. */
 function usageProblem({ code, message }: CommanderError): string {
-  if (code === 'commander.help') return 'say what to do: run, sessions, explain, verify, skills or create; see headrace --help'
+  if (code === 'commander.help') return 'say what to do: run, start, sessions, explain, verify, skills, plugins or create; see headrace --help'
   if (code === 'commander.unknownOption') {
     const flag = /'(--[^'=\s]+|-[^'])/.exec(message)?.[1] ?? ''
     const isKey = /key|token|secret|auth/i.test(flag)

@@ -5,9 +5,9 @@ import { presets } from '@headrace/plugin-ai-sdk'
 import type { Context } from 'cordis'
 import type { Config } from '../plugin.ts'
 import { ENDPOINT, isHttpUrl, providerOf, routeOf } from '../route.ts'
-import { boot, shutDown } from './app.ts'
+import { boot, bootFile, shutDown } from './app.ts'
 import type { Audience } from './audience.ts'
-import { CANCELLED, DONE, FAILED, UsageError } from './error.ts'
+import { CANCELLED, CommandError, DONE, FAILED, UsageError } from './error.ts'
 import { Interrupts } from './interrupts.ts'
 import { jsonLines } from './json-lines.ts'
 import { type PermissionOptions, permission } from './permission.ts'
@@ -18,6 +18,8 @@ import type { Terminal } from './terminal.ts'
 import { Transcript } from './transcript.ts'
 
 export interface RunOptions {
+  /** The file of an app, in the place of the usual set. */
+  readonly app?: string
   readonly cwd?: string
   readonly model?: string
   readonly baseUrl?: string
@@ -34,7 +36,7 @@ interface Found {
   readonly fold: Fold
 }
 
-/** What a run was asked for, everything checked that can be before anything is started. */
+/** What a run was asked for, everything checked that can be before the agent is started. */
 interface Plan {
   readonly cwd: string | undefined
   readonly prompt: string | undefined
@@ -42,23 +44,28 @@ interface Plan {
   readonly found: Found | undefined
   /** Of a new one. */
   readonly id: string | undefined
-  readonly config: Config
 }
 
 /** `headrace run`: gives an agent a prompt, or lets it finish what it left, and follows it to the end. Returns the exit code. */
 export async function run(words: readonly string[], options: RunOptions, terminal: Terminal): Promise<number> {
-  const plan = await planOf(words, options, terminal)
+  const asked = await askedFor(words, options)
+  // The app of a file has a store of its own to look for the session in, so it boots first.
+  const plan = options.app === undefined ? await planOf(asked, options, terminal, openStore()) : undefined
   if (typeof plan === 'number') return plan
+  const config = plan && configOf(options, plan.found)
   const audience = options.json ? jsonLines(terminal) : new Transcript(terminal)
   const interrupts = new Interrupts((line) => terminal.warn(line))
   let app: Context | undefined
   try {
-    app = await boot(plan.config, terminal, options.debug === true)
+    app = config ? await boot(config, terminal, options.debug === true) : await bootApp(options.app!, terminal, options.debug === true)
     await app.plugin(permission, { yes: options.yes === true, interrupt: () => interrupts.interrupt('SIGINT'), ...askedOn(process.stdin, process.stderr) })
     if (interrupts.signal.aborted) return CANCELLED
-    const agent = await agentOf(app, plan, options)
-    if (plan.found && !options.json) terminal.note(`session ${agent.id}, continued`)
-    const summary = await follow(agent, plan, audience, [interrupts.signal, terminal.closed])
+    const ready = plan ?? await planOf(asked, options, terminal, app.sessions.current)
+    if (typeof ready === 'number') return ready
+    if (!config) checkModel(app, options, ready.found)
+    const agent = await agentOf(app, ready, options, config?.baseURL)
+    if (ready.found && !options.json) terminal.note(`session ${agent.id}, continued`)
+    const summary = await follow(agent, ready, audience, [interrupts.signal, terminal.closed])
     audience.end(summary)
     return exitCode(summary)
   } catch (error) {
@@ -70,18 +77,43 @@ export async function run(words: readonly string[], options: RunOptions, termina
   }
 }
 
-async function planOf(words: readonly string[], options: RunOptions, terminal: Terminal): Promise<Plan | number> {
+/** What the command line says, by itself. */
+interface Asked {
+  readonly cwd: string
+  readonly prompt: string | undefined
+}
+
+async function askedFor(words: readonly string[], options: RunOptions): Promise<Asked> {
+  if (options.app !== undefined && options.baseUrl !== undefined) throw new UsageError('where models are is said in the file of --app; leave --base-url out')
   const cwd = folderOf(options.cwd ?? '.')
   // What --continue is for needs no prompt, and must not wait for a pipe that nobody closes.
   const prompt = await readPrompt({ words, fromPipe: options.continue !== true })
-  const store = openStore()
+  const isNew = !options.continue && options.session === undefined
+  if (prompt === undefined && isNew) throw new UsageError('there is no prompt; give it as an argument, e.g. headrace run "Why does the test fail?", or pipe it into stdin')
+  return { cwd, prompt }
+}
+
+/** The app of a file, which must have agents. @throws LoaderError, CommandError */
+async function bootApp(file: string, terminal: Terminal, debug: boolean): Promise<Context> {
+  const { ctx } = await bootFile(file, {}, terminal, debug)
+  if (ctx.get('agents') === undefined) throw new CommandError(`the app of ${file} has no agents; give it the entry @headrace/agent`)
+  return ctx
+}
+
+/** A turn that cannot send its request would settle its prompt. */
+function checkModel(app: Context, { model }: RunOptions, found: Found | undefined): void {
+  const provider = model === undefined ? found?.fold.headers.baseline?.config.provider : model.slice(0, Math.max(0, model.indexOf('/')))
+  const known = app.llm.providers()
+  if (provider !== undefined && !known.includes(provider)) throw new UsageError(`the app has no provider ${JSON.stringify(provider)}; it has ${known.join(', ') || 'none'}`)
+}
+
+async function planOf({ cwd, prompt }: Asked, options: RunOptions, terminal: Terminal, store: SessionStore): Promise<Plan | number> {
   const found = await findSession(store, options, cwd)
   if (prompt === undefined) {
-    if (!options.continue && options.session === undefined) throw new UsageError('there is no prompt; give it as an argument, e.g. headrace run "Why does the test fail?", or pipe it into stdin')
     const idle = idleReason(found, options, cwd)
     if (idle) return tellIdle(idle, found, options, terminal)
   } else if (options.continue && !found) terminal.warn(`headrace: there is no session of ${cwd} yet; a new one begins`)
-  return { prompt, found, id: options.session, cwd: found && options.cwd === undefined ? undefined : cwd, config: configOf(options, found) }
+  return { prompt, found, id: options.session, cwd: found && options.cwd === undefined ? undefined : cwd }
 }
 
 async function findSession(store: SessionStore, options: RunOptions, cwd: string): Promise<Found | undefined> {
@@ -137,9 +169,9 @@ function configOf(options: RunOptions, found: Found | undefined): Config {
   return { ...(model !== undefined && { model }), ...(baseURL !== undefined && { baseURL }) }
 }
 
-async function agentOf(app: Context, { found, id, cwd, config }: Plan, options: RunOptions): Promise<Agent> {
+async function agentOf(app: Context, { found, id, cwd }: Plan, options: RunOptions, baseURL: string | undefined): Promise<Agent> {
   // What the command line names beats the log; a default does not.
-  const model = options.model === undefined ? undefined : routeOf(options.model, config.baseURL).model
+  const model = options.model === undefined ? undefined : routeOf(options.model, baseURL).model
   const common = { ...(cwd !== undefined && { cwd }), ...(model !== undefined && { model }) }
   return found ? app.agents.resume(found.id, common) : app.agents.create({ ...common, ...(id !== undefined && { id }) })
 }

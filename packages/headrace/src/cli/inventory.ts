@@ -1,0 +1,108 @@
+import type { Context, Fiber } from 'cordis'
+import { pluginOf } from '@headrace/agent'
+import type { Message, Owner } from '@headrace/message'
+import { heuristicCounter } from '@headrace/tokens'
+import type { Explanation } from './explanation.ts'
+import type { Size } from './size.ts'
+
+/** What a plugin registers, in Cordis' own words for it: `tools.define`, `system.section`, `briefing.topic`, `provide`, `on`. */
+export interface Registered {
+  readonly what: string
+  /** Its key, name or event; none where it has none. */
+  readonly key?: string
+}
+
+/** Something of a plugin's in a first request. */
+export interface Cost extends Size {
+  readonly kind: 'tool' | 'system' | 'prefix' | 'before' | 'history' | 'after'
+  readonly owner: Owner
+  /** Of a tool, its name. */
+  readonly name?: string
+}
+
+/** A plugin that is loaded, with what it brings. */
+export interface Part {
+  /** The id of its entry, else its plugin's name. */
+  readonly id: string
+  /** What it signs with. */
+  readonly plugin: string
+  readonly registered: readonly Registered[]
+  /** In a first request. `after` is paid again on each. */
+  readonly costs: readonly Cost[]
+  /** Sums of the costs; tokens are estimates. */
+  readonly bytes: number
+  readonly tokens: number
+}
+
+/** A fiber that counts as a plugin of its own. */
+export interface Top {
+  readonly id: string
+  readonly fiber: Fiber
+}
+
+/** With all that is below it and does not count itself. */
+interface Place extends Top {
+  readonly fibers: readonly Fiber[]
+}
+
+/** The plugins of an app, what each registered, and what each costs in a first request. */
+export function inventoryOf(ctx: Context, entries: readonly Top[], request: Explanation | undefined): readonly Part[] {
+  const all = [...ctx.root.registry.values()].flatMap((runtime) => [...runtime.fibers])
+  const tops = entries.flatMap(({ id, fiber }) => [{ id, fiber }, ...partsOfSet(fiber, all)])
+  const places = tops.map((top): Place => ({ ...top, fibers: all.filter((fiber) => topOf(fiber, tops) === top.fiber) }))
+  const known = places.map((place) => ({ place, plugin: pluginOf(place.fiber.ctx), registered: place.fibers.flatMap(registeredBy) }))
+  const costs = request ? costsOf(request) : []
+  return known.map((part) => {
+    const own = costs.filter((cost) => ownerAmong(known, cost) === part)
+    return {
+      id: part.place.id, plugin: part.plugin, registered: part.registered, costs: own,
+      bytes: sum(own.map(({ bytes }) => bytes)), tokens: sum(own.map(({ tokens }) => tokens)),
+    }
+  })
+}
+
+/** A plugin that is only a set of others, as `headrace` is, is shown by its parts: those that sign with names of their own. */
+function partsOfSet(fiber: Fiber, all: readonly Fiber[]): readonly Top[] {
+  const name = pluginOf(fiber.ctx)
+  if (name !== 'headrace') return []
+  return all.filter((other) => other.parent.fiber === fiber && pluginOf(other.ctx) !== name).map((other) => ({ id: pluginOf(other.ctx), fiber: other }))
+}
+
+function topOf(fiber: Fiber, tops: readonly Top[]): Fiber | undefined {
+  for (let at = fiber; at.runtime; at = at.parent.fiber) if (tops.some((top) => top.fiber === at)) return at
+  return undefined
+}
+
+/** What a fiber registered, from the labels of its effects. */
+function registeredBy(fiber: Fiber): readonly Registered[] {
+  type Effect = ReturnType<Fiber['getEffects']>[number]
+  const labels = (effects: readonly Effect[]): readonly string[] => effects.flatMap(({ label, children }) => [label, ...labels(children)])
+  return labels(fiber.getEffects()).flatMap((label) => {
+    const [, what, key] = /^ctx\.([\w.]+)\((?:"(.*)")?\)$/.exec(label) ?? []
+    if (what === undefined || what === 'plugin' || key?.startsWith('internal/')) return []
+    return [{ what, ...(key !== undefined && { key }) }]
+  })
+}
+
+function costsOf({ tools, system, messages }: Explanation): readonly Cost[] {
+  const counter = heuristicCounter()
+  const tokens = (text: string): number => counter.countText(text)
+  const message = (value: Message): number => counter.countMessages([value])
+  return [
+    ...tools.map(({ name, owner, text, bytes }): Cost => ({ kind: 'tool', name, owner, bytes, tokens: tokens(JSON.stringify(name) + text) })),
+    ...system.map(({ owner, text, bytes }): Cost => ({ kind: 'system', owner, bytes, tokens: tokens(text) })),
+    ...messages.flatMap(({ segment, owner, bytes, message: value }): Cost[] => (segment === 'asked' ? [] : [{ kind: segment, owner, bytes, tokens: message(value) }])),
+  ]
+}
+
+/** Whose a cost is: by the plugin that signed it; where several sign with that name, by the key that one of them registered. */
+function ownerAmong<T extends { readonly plugin: string; readonly registered: readonly Registered[] }>(parts: readonly T[], { owner }: Cost): T | undefined {
+  const slash = owner.indexOf('/')
+  if (slash < 0) return undefined
+  const mine = parts.filter(({ plugin }) => plugin === owner.slice(0, slash))
+  return mine.find(({ registered }) => registered.some(({ key }) => key === owner.slice(slash + 1))) ?? mine[0]
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}

@@ -1,0 +1,86 @@
+import type { Context } from 'cordis'
+import { boot, bootFile, shutDown } from './app.ts'
+import { dryTurn } from './dry-turn.ts'
+import { DONE } from './error.ts'
+import { type Part, type Registered, type Top, inventoryOf } from './inventory.ts'
+import { shownSize } from './sessions.ts'
+import { folderOf } from './store.ts'
+import { table } from './table.ts'
+import type { Terminal } from './terminal.ts'
+import { count } from './transcript.ts'
+
+export interface PluginsOptions {
+  /** The file of an app; the usual set without it. */
+  readonly app?: string
+  readonly cwd?: string
+  readonly json?: true
+  readonly debug?: true
+}
+
+/** `headrace plugins`: what is loaded, what each brings, and what it costs in an agent's first request here. Nothing is sent. */
+export async function plugins(options: PluginsOptions, terminal: Terminal): Promise<number> {
+  const cwd = folderOf(options.cwd ?? '.')
+  const { ctx, entries } = await appOf(options, terminal)
+  try {
+    const request = ctx.get('agents') === undefined ? undefined : await dryTurn(ctx, cwd)
+    const parts = inventoryOf(ctx, entries, request)
+    if (options.json) for (const part of parts) terminal.json(part)
+    else for (const line of linesOf(parts)) terminal.print(line)
+    return DONE
+  } finally {
+    await shutDown(ctx, terminal)
+  }
+}
+
+interface App {
+  readonly ctx: Context
+  readonly entries: readonly Top[]
+}
+
+async function appOf({ app, debug }: PluginsOptions, terminal: Terminal): Promise<App> {
+  if (app !== undefined) {
+    const { ctx, loader } = await bootFile(app, {}, terminal, debug === true)
+    return { ctx, entries: loader.entries }
+  }
+  const ctx = await boot({}, terminal, debug === true)
+  const fibers = [...ctx.registry.values()].flatMap((runtime) => [...runtime.fibers]).filter((fiber) => fiber.parent.fiber === ctx.fiber)
+  return { ctx, entries: fibers.map((fiber) => ({ id: fiber.name, fiber })) }
+}
+
+function* linesOf(parts: readonly Part[]): Generator<string> {
+  const rows = parts.map((part) => [part.id, part.tokens === 0 ? '-' : `~${count(part.tokens)}`, part.bytes === 0 ? '-' : shownSize(part.bytes), broughtBy(part)])
+  yield* table([['plugin', 'tokens', 'size', 'what it brings'], ...rows])
+  const costs = parts.flatMap(({ costs: own }) => own)
+  const tokens = (list: typeof costs): number => list.reduce((sum, cost) => sum + cost.tokens, 0)
+  yield ''
+  yield `a first request: ~${count(tokens(costs))} tokens of theirs; ~${count(tokens(costs.filter(({ kind }) => kind === 'after')))} of them last, paid again on every request`
+}
+
+/** `tools bash ~120, edit ~90; topics project ~40; listens agent/pre-step 2`. */
+function broughtBy({ registered, costs, plugin }: Part): string {
+  const groups = new Map<string, string[]>()
+  const seen = new Map<string, number>()
+  for (const { what, key } of registered) {
+    const name = `${what} ${key ?? ''}`
+    seen.set(name, (seen.get(name) ?? 0) + 1)
+    if (seen.get(name) === 1) groups.set(what, [...(groups.get(what) ?? []), key ?? ''])
+  }
+  const shown = [...groups].map(([what, keys]) => {
+    const items = keys.sort().map((key) => itemOf({ what, key }, costs, plugin, seen.get(`${what} ${key}`)!))
+    return `${WORDS[what] ?? what} ${items.join(', ')}`.trimEnd()
+  })
+  // What stands in the request under a key that is no registration's: what a listener says, each time anew.
+  const keys = new Set(registered.map(({ key }) => `${plugin}/${key}`))
+  const said = costs.filter(({ owner }) => !keys.has(owner)).map(({ kind, owner, tokens }) => `${kind} ${owner.slice(plugin.length + 1)} ~${count(tokens)}`)
+  return [...shown, ...said].join('; ')
+}
+
+/** Words for what many register; what others call theirs is shown as it is. */
+const WORDS: Readonly<Record<string, string>> = {
+  'provide': 'services', 'on': 'listens', 'tools.define': 'tools', 'system.section': 'sections', 'briefing.topic': 'topics', 'llm.adapter': 'models', 'sessions.store': 'the store',
+}
+
+function itemOf({ what, key }: Registered, costs: Part['costs'], plugin: string, times: number): string {
+  const tokens = what === 'on' || what === 'provide' ? 0 : costs.filter(({ owner }) => owner === `${plugin}/${key}`).reduce((sum, cost) => sum + cost.tokens, 0)
+  return `${key}${times > 1 ? ` ×${times}` : ''}${tokens > 0 ? ` ~${count(tokens)}` : ''}`
+}

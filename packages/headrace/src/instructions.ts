@@ -1,0 +1,26 @@
+import type {} from '@headrace/agent'
+import type { Context } from 'cordis'
+import z from 'schemastery'
+
+// It signs as the set it is a part of, by whichever way it is loaded: `headrace/instructions`.
+export const name = 'headrace'
+export const inject = ['system']
+
+/** Who the agent is, unless the app says otherwise. Nothing about workspace, machine or day: that is for other channels. */
+export const INSTRUCTIONS = `You are a coding agent. You work in a person's project, with the tools you are given.
+
+Look before you change anything. Change as little as the task needs, in the style of what is there. When you have changed code, run what the project has to check it, and read the result. A tool result that says its outcome is unknown may have had its effect: look before you do it again. When you are done, say plainly what you did, and what you could not do.`
+
+export interface Config {
+  /** The section of the system prompt. */
+  readonly text: string
+}
+
+export const Config: z<Partial<Config>, Config> = z.object({
+  text: z.string().default(INSTRUCTIONS).description('Who the agent is: the first section of the system prompt.'),
+})
+
+/** Says who the agent is, in front of all other sections. */
+export async function apply(ctx: Context, { text }: Config): Promise<void> {
+  ctx.system.section({ key: 'instructions', order: -100, text })
+}

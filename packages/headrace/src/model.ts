@@ -1,0 +1,25 @@
+import type {} from '@headrace/agent'
+import type { CallConfig } from '@headrace/message'
+import type { Context } from 'cordis'
+import z from 'schemastery'
+
+export const name = 'headrace'
+export const inject = ['agents']
+
+/** What agents that say nothing else are driven with. */
+export interface Config {
+  /** `provider/model`. */
+  readonly model?: string
+  /** More of the config, e.g. `temperature`. */
+  readonly config?: Partial<CallConfig>
+}
+
+export const Config: z<Config> = z.object({
+  model: z.string().description('The model of agents that name none: provider/model.'),
+  config: z.any().description('More of the config of agents that say nothing else.'),
+})
+
+/** Sets the default model and config. */
+export async function apply(ctx: Context, { model, config }: Config): Promise<void> {
+  ctx.agents.default({ ...config, ...(model !== undefined && { model }) })
+}
