@@ -37,6 +37,10 @@ export class Surface {
   private links: Digest[] = [EMPTY_CHAIN]
   /** How many entries, from the first on, are known to be frozen. What was loaded is frozen when it is first shown. */
   private frozen = 0
+  /** Whether somebody holds the array as it is: what does not only grow it makes another then. */
+  private shared = false
+  /** Where the last replace was: many of them go from front to back. */
+  private near = 0
   private step: OpenStep | undefined
   private readonly points = new TurnPoints()
 
@@ -44,7 +48,7 @@ export class Surface {
   apply(event: SessionEvent): void {
     switch (event.type) {
       case 'session/open': return this.seed(event.seq, event.data.seed ?? [])
-      case 'turn/start': return this.points.begin(event.seq, event.data.turn, this.entries)
+      case 'turn/start': return this.begin(event.seq, event.data.turn)
       case 'step/start': return this.open(event.seq)
       case 'step/end': return this.close(event.seq)
       case 'user/message': {
@@ -65,8 +69,13 @@ export class Surface {
 
   /** The history now: while a step is open, as of its boundary. */
   snapshot(): HistorySnapshot {
-    for (; this.frozen < this.entries.length; this.frozen++) freeze(this.entries[this.frozen]!)
+    this.shared = true
+    this.freezeAll()
     return { entries: this.entries, length: this.entries.length }
+  }
+
+  private freezeAll(): void {
+    for (; this.frozen < this.entries.length; this.frozen++) freeze(this.entries[this.frozen]!)
   }
 
   /** How many messages the history has. */
@@ -109,11 +118,17 @@ export class Surface {
    * behind the last entry that is older than that event. Costs what it returns.
    */
   visible(from = 0): readonly Entry[] {
-    const { entries } = this.snapshot()
+    const { entries } = this
+    this.freezeAll()
     const closing = this.closing()
     for (const entry of closing) freeze(entry)
     const added = newest(closing, from)
     return Object.freeze(added.length < closing.length ? added : newest(entries, from).concat(added))
+  }
+
+  private begin(seq: number, turn: number): void {
+    this.shared = true
+    this.points.begin(seq, turn, this.entries)
   }
 
   private seed(seq: number, seed: readonly Message[]): void {
@@ -168,16 +183,39 @@ export class Surface {
 
   private replace(seq: number, data: EventMap['surface/replace']): void {
     if (this.step) throw new LogError('the surface cannot be replaced while a step is open; use agent/pre-step', seq)
-    const first = this.entries.findIndex((entry) => entry.id === data.first)
-    const last = this.entries.findIndex((entry) => entry.id === data.last)
+    const first = this.indexOf(data.first)
+    const last = data.last === data.first ? first : this.indexOf(data.last)
     for (const [id, index] of [[data.first, first], [data.last, last]] as const) {
       if (index < 0) throw new LogError(`entry ${id} is not on the surface: it is unknown, or was replaced already`, seq)
     }
     if (last < first) throw new LogError(`entry ${data.last} stands before entry ${data.first}`, seq)
-    const entries = [...this.entries.slice(0, first), ...data.messages.map((signed, part) => entryOf(seq, signed, part)), ...this.entries.slice(last + 1)]
-    const broken = unpaired(entries.map((entry) => entry.message))
+    const added = data.messages.map((signed, part) => entryOf(seq, signed, part))
+    const broken = this.brokenBy(first, last, added)
     if (broken !== undefined) throw new LogError(`replacing ${data.first} to ${data.last} would leave a tool call without its result, or a result without its call, at message ${broken} (L16)`, seq)
+    const entries = this.shared ? [...this.entries] : this.entries
+    if (added.length === last - first + 1) for (const [part, entry] of added.entries()) entries[first + part] = entry
+    else entries.splice(first, last - first + 1, ...added)
+    this.near = first
     this.become(entries, first)
+  }
+
+  /** From where the last replace was to the end, then from the front. */
+  private indexOf(id: EntryId): number {
+    const { entries, near } = this
+    for (let index = near; index < entries.length; index++) if (entries[index]!.id === id) return index
+    return entries.findIndex((entry) => entry.id === id)
+  }
+
+  /** Index of the first message that would break L16, were a range replaced. What is whole at both sides of it stays whole. */
+  private brokenBy(first: number, last: number, added: readonly Entry[]): number | undefined {
+    const { entries } = this
+    let start = first
+    while (start > 0 && entries[start]!.message.role === 'tool') start--
+    let end = last + 1
+    while (end < entries.length && entries[end]!.message.role === 'tool') end++
+    const around = [...entries.slice(start, first), ...added, ...entries.slice(last + 1, end)]
+    const broken = unpaired(around.map((entry) => entry.message))
+    return broken === undefined ? undefined : start + broken
   }
 
   private rewind(seq: number, { turn }: EventMap['surface/rewind']): void {
@@ -191,6 +229,7 @@ export class Surface {
   /** Takes other entries, the first of them as they were. A new array: snapshots of the old one stay as they were. */
   private become(entries: Entry[], common: number): void {
     this.entries = entries
+    this.shared = false
     this.links.length = Math.min(this.links.length, common + 1)
     this.frozen = Math.min(this.frozen, common)
   }

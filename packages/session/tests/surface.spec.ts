@@ -256,6 +256,68 @@ describe('surface/replace', () => {
     const [first] = ids(log)
     expect(() => log.add('surface/replace', { first: first as EntryId, last: first as EntryId, messages: [{ message: assistant('', call('9')), owner: 'x/y' }], owner: 'x/y', reason: 'test' })).toThrow('L16')
   })
+
+  const group = fc.oneof(fc.constant('text' as const), fc.integer({ min: 1, max: 3 }))
+  const added = fc.array(fc.constantFrom('text', 'result-a', 'result-b', 'call-a', 'call-ab'), { maxLength: 3 })
+
+  function seedOf(groups: readonly ('text' | number)[]): Message[] {
+    return groups.flatMap((size, at): Message[] => {
+      if (size === 'text') return [user(`text ${at}`)]
+      const named = Array.from({ length: size }, (_, index) => (at % 2 === 0 ? 'ab'[index] ?? 'c' : `${at}-${index}`))
+      return [assistant('', ...named.map((id) => call(id))), ...named.map((id) => result(id, 'r'))]
+    })
+  }
+
+  function messageOf(what: string): Message {
+    const [kind, names = ''] = what.split('-')
+    if (kind === 'text') return user('new')
+    return kind === 'result' ? result(names, 'new') : assistant('', ...[...names].map((id) => call(id)))
+  }
+
+  it('is refused exactly where the whole history would be left with a call or a result alone, wherever the range begins', () => {
+    fc.assert(fc.property(fc.array(group, { minLength: 1, maxLength: 6 }), fc.nat(), fc.nat(), added, (groups, a, b, kinds) => {
+      const seed = seedOf(groups)
+      const log = new LogBuilder({ seed: seed as never })
+      const [first, last] = [a % seed.length, b % seed.length].sort((x, y) => x - y) as [number, number]
+      const messages = kinds.map(messageOf)
+      const would = [...seed.slice(0, first), ...messages, ...seed.slice(last + 1)]
+      const all = ids(log)
+      const replacing = (): number => log.add('surface/replace', { first: all[first] as EntryId, last: all[last] as EntryId, messages: messages.map((message) => ({ message, owner: 'x/y' })), owner: 'x/y', reason: 'r' } as never)
+      if (unpaired(would) === undefined) {
+        replacing()
+        expect(textsOf(log.fold.surface.snapshot().entries.map(({ message }) => message))).toEqual(textsOf(would))
+      } else expect(replacing).toThrow('L16')
+    }), { numRuns: 500 })
+  })
+
+  it('of one after another leaves every snapshot that was taken on the way as it was, and the chain that of the history', () => {
+    const step = fc.record({ at: fc.nat(), length: fc.integer({ min: 1, max: 3 }), count: fc.integer({ min: 0, max: 3 }), look: fc.boolean(), turn: fc.boolean() })
+    fc.assert(fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+      const log = new LogBuilder({ seed: ['a', 'b', 'c', 'd', 'e'].map((text) => user(text)) as never })
+      const taken: { readonly entries: readonly Entry[]; readonly length: number; readonly texts: readonly string[] }[] = []
+      let model = ['a', 'b', 'c', 'd', 'e']
+      for (const [round, { at, length, count, look, turn }] of steps.entries()) {
+        if (turn) model.push(`prompt ${log.fold.surface.length && round}`)
+        if (turn) log.prompt(model.at(-1)!)
+        if (turn) log.endTurn()
+        if (look) {
+          const { entries, length: long } = log.fold.surface.snapshot()
+          taken.push({ entries, length: long, texts: [...model] })
+        }
+        if (model.length === 0) continue
+        const first = at % model.length
+        const last = Math.min(model.length, first + length) - 1
+        // Not by a snapshot: that would have a copy made each time.
+        const all = log.fold.surface.visible().map(({ id }) => id)
+        const texts = Array.from({ length: count }, (_, index) => `${round}.${index}`)
+        replaced(log, all[first]!, all[last]!, ...texts)
+        model = [...model.slice(0, first), ...texts, ...model.slice(last + 1)]
+      }
+      for (const { entries, length, texts } of taken) expect(textsOf(entries.slice(0, length).map(({ message }) => message))).toEqual(texts)
+      expect(log.fold.surface.chain()).toBe(chainOf(log.fold.surface.visible().map(({ message }) => message)))
+      expect(shown(log)).toEqual(model)
+    }), { numRuns: 300 })
+  })
 })
 
 type Act = { readonly kind: 'prompt' | 'inject' | 'tools' | 'answer' | 'replace'; readonly a: number; readonly b: number; readonly ask: boolean }
