@@ -1,3 +1,4 @@
+import { blobsOf } from './blobs.ts'
 import { LOG_VERSION, type SessionEvent } from './event.ts'
 import { LogError } from './error.ts'
 import { Batch, type SessionStore, checkSessionId } from './store.ts'
@@ -24,7 +25,7 @@ export async function forkLog(store: SessionStore, parent: string, id: string, a
   const own: SessionEvent = { ...open, data: { ...data, version: LOG_VERSION, id, parent, at: events.length - 1 } }
   const lease = await store.create(id)
   try {
-    for (const digest of imagesOf(events)) {
+    for (const digest of new Set(events.flatMap((event) => [...blobsOf(event)]))) {
       const bytes = await store.getBlob(parent, digest)
       if (bytes) await store.putBlob(id, bytes)
     }
@@ -36,17 +37,4 @@ export async function forkLog(store: SessionStore, parent: string, id: string, a
     await store.remove(id).catch(() => undefined)
     throw error
   }
-}
-
-/** Digests of the blobs that events name. */
-function imagesOf(events: readonly SessionEvent[]): ReadonlySet<string> {
-  const digests = new Set<string>()
-  const look = (value: unknown): void => {
-    if (typeof value !== 'object' || value === null) return
-    const { type, digest } = value as { type?: unknown; digest?: unknown }
-    if (type === 'image' && typeof digest === 'string') digests.add(digest)
-    for (const inner of Object.values(value)) look(inner)
-  }
-  for (const event of events) look(event.data)
-  return digests
 }
