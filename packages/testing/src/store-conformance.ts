@@ -1,9 +1,13 @@
-import { Batch, type EventDraft, type Lease, type SessionEvent, type SessionInfo, type SessionStore } from '@headrace/session'
+import { Batch, type SessionEvent, type SessionStore } from '@headrace/session'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { append, event, list, opening, prompt, read, write } from './store-logs.ts'
+import { lasting, readingMeanwhile } from './store-sharing.ts'
 
 /** A store to try, and what to do when a test is over. */
 export interface StoreFixture {
   readonly store: SessionStore
+  /** The same place through another store, as another process would open it. Default: the store itself. */
+  again?(): Promise<SessionStore> | SessionStore
   dispose?(): Promise<void> | void
 }
 
@@ -29,11 +33,13 @@ export function storeConformance(name: string, make: () => Promise<StoreFixture>
     })
     afterEach(() => fixture.dispose?.())
     appending(() => store)
+    readingMeanwhile(() => store)
     leasing(() => store)
     listing(() => store)
     keepingBlobs(() => store)
     refusingIds(() => store)
     takingMuch(() => store)
+    lasting(() => store, async () => (await fixture.again?.()) ?? store)
   })
 }
 
@@ -247,6 +253,12 @@ function takingMuch(store: () => SessionStore): void {
     expect(JSON.stringify(events) === JSON.stringify(written)).toBe(true)
   })
 
+  it('keeps a blob of 5 MB', async () => {
+    await write(store(), 'a', [[opening('a')]])
+    const bytes = Uint8Array.from({ length: 5_000_000 }, (_, index) => index % 251)
+    expect(Buffer.compare((await store().getBlob('a', await store().putBlob('a', bytes)))!, bytes)).toBe(0)
+  })
+
   it('keeps 100,000 events', async () => {
     const lease = await store().create('a')
     append(lease, 0, [opening('a')])
@@ -256,44 +268,4 @@ function takingMuch(store: () => SessionStore): void {
     for await (const batch of store().load('a')) for (const { seq } of batch) if (seq === next) next++
     expect(next).toBe(100_000)
   }, 60_000)
-}
-
-function opening(id: string): EventDraft<'session/open'> {
-  return { type: 'session/open', data: { version: 1, id } }
-}
-
-function prompt(text: string): EventDraft<'prompt/queued'> {
-  return { type: 'prompt/queued', data: { input: { role: 'user', content: [{ type: 'text', text }] }, owner: 'user' } }
-}
-
-function event(seq: number, draft: EventDraft): SessionEvent {
-  return { seq, time: 1_700_000_000_000 + seq, ...draft }
-}
-
-function append(lease: Lease, seq: number, drafts: readonly EventDraft[]): readonly SessionEvent[] {
-  const events = drafts.map((draft, index) => event(seq + index, draft))
-  lease.append(new Batch(events))
-  return events
-}
-
-/** Creates a session with these appends and releases it; where asked, so many milliseconds pass after. */
-async function write(store: SessionStore, id: string, appends: readonly (readonly EventDraft[])[], pause = 0): Promise<readonly SessionEvent[]> {
-  const lease = await store.create(id)
-  const written: SessionEvent[] = []
-  for (const drafts of appends) written.push(...append(lease, written.length, drafts))
-  await lease.release()
-  if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause))
-  return written
-}
-
-async function read(store: SessionStore, id: string): Promise<readonly SessionEvent[]> {
-  const events: SessionEvent[] = []
-  for await (const batch of store.load(id)) events.push(...batch)
-  return events
-}
-
-async function list(store: SessionStore): Promise<readonly SessionInfo[]> {
-  const sessions: SessionInfo[] = []
-  for await (const session of store.list()) sessions.push(session)
-  return sessions
 }

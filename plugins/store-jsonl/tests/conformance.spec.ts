@@ -7,6 +7,7 @@ import { storeConformance } from '@headrace/testing/store-conformance'
 for (const fsync of ['barrier', 'never'] as const) {
   storeConformance(`JsonlStore with fsync ${fsync}`, () => {
     const directory = mkdtempSync(join(tmpdir(), 'store-jsonl-'))
-    return { store: new JsonlStore({ directory, fsync }), dispose: () => rmSync(directory, { recursive: true }) }
+    const open = (): JsonlStore => new JsonlStore({ directory, fsync })
+    return { store: open(), again: open, dispose: () => rmSync(directory, { recursive: true }) }
   })
 }

@@ -7,11 +7,16 @@ import { storeConformance } from '@headrace/testing/store-conformance'
 for (const fsync of ['barrier', 'never'] as const) {
   storeConformance(`SqliteStore with fsync ${fsync}`, () => {
     const directory = mkdtempSync(join(tmpdir(), 'store-sqlite-'))
-    const store = new SqliteStore({ file: join(directory, 'sessions.sqlite'), fsync })
+    const stores: SqliteStore[] = []
+    const open = (): SqliteStore => {
+      stores.push(new SqliteStore({ file: join(directory, 'sessions.sqlite'), fsync }))
+      return stores.at(-1)!
+    }
     return {
-      store,
+      store: open(),
+      again: open,
       dispose: async () => {
-        await store.close()
+        for (const store of stores) await store.close()
         rmSync(directory, { recursive: true })
       },
     }

@@ -1,0 +1,43 @@
+import { Batch, type EventDraft, type Lease, type SessionEvent, type SessionInfo, type SessionStore } from '@headrace/session'
+
+// What the conformance suite of stores writes and reads.
+
+export function opening(id: string): EventDraft<'session/open'> {
+  return { type: 'session/open', data: { version: 1, id } }
+}
+
+export function prompt(text: string): EventDraft<'prompt/queued'> {
+  return { type: 'prompt/queued', data: { input: { role: 'user', content: [{ type: 'text', text }] }, owner: 'user' } }
+}
+
+export function event(seq: number, draft: EventDraft): SessionEvent {
+  return { seq, time: 1_700_000_000_000 + seq, ...draft }
+}
+
+export function append(lease: Lease, seq: number, drafts: readonly EventDraft[]): readonly SessionEvent[] {
+  const events = drafts.map((draft, index) => event(seq + index, draft))
+  lease.append(new Batch(events))
+  return events
+}
+
+/** Creates a session with these appends and releases it; where asked, so many milliseconds pass after. */
+export async function write(store: SessionStore, id: string, appends: readonly (readonly EventDraft[])[], pause = 0): Promise<readonly SessionEvent[]> {
+  const lease = await store.create(id)
+  const written: SessionEvent[] = []
+  for (const drafts of appends) written.push(...append(lease, written.length, drafts))
+  await lease.release()
+  if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause))
+  return written
+}
+
+export async function read(store: SessionStore, id: string): Promise<readonly SessionEvent[]> {
+  const events: SessionEvent[] = []
+  for await (const batch of store.load(id)) events.push(...batch)
+  return events
+}
+
+export async function list(store: SessionStore): Promise<readonly SessionInfo[]> {
+  const sessions: SessionInfo[] = []
+  for await (const session of store.list()) sessions.push(session)
+  return sessions
+}
