@@ -1,0 +1,171 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Context, Plugin } from 'cordis'
+import { BriefingService } from '@headrace/briefing'
+import * as loader from '@headrace/loader'
+import { NO_USAGE } from '@headrace/message'
+import { createModelServer } from '@headrace/model-server'
+import { RunContext } from '@headrace/run-context'
+import { type Harness, harness, scriptedAdapter } from '@headrace/testing'
+import headrace from 'headrace'
+import { expect } from 'vitest'
+import type { Block } from './blocks.ts'
+import { type Values, runBlock } from './run.ts'
+
+/** Blocks that are compiled and not run, and why. */
+export const COMPILED_ONLY: Readonly<Record<string, string>> = {
+  'packages/testing/README.md#@headrace/testing 2': 'registers tests of its own; packages/headrace/templates/plugin/tests/growth.spec.ts is the same call, and runs',
+  'docs/plugins.md#Testing it 2': 'registers tests of its own; packages/headrace/templates/plugin/tests/growth.spec.ts is the same call, and runs',
+}
+
+/** Where a block runs that takes an app for granted: the harness's, with one agent that has answered once. */
+export interface Stage {
+  readonly app: Harness
+  /** An empty folder, the agent's. */
+  readonly cwd: string
+  readonly values: Values
+}
+
+export type Showing = (block: Block, stage: Stage) => Promise<void>
+
+const day: Plugin = { name: 'clock', inject: ['agents'], apply: async (ctx: Context) => void ctx.agents.after('day', () => 'Today is Monday.') }
+const tone: Plugin = { name: 'tone', inject: ['system'], apply: async (ctx: Context) => void ctx.system.section({ key: 'tone', text: 'Be brief.' }) }
+
+export async function withStage(use: (stage: Stage) => Promise<void>): Promise<void> {
+  const cwd = await mkdtemp(join(tmpdir(), 'headrace-docs-'))
+  await writeFile(join(cwd, 'AGENTS.md'), 'Use tabs.\n')
+  const app = await harness({ agent: { cwd } })
+  try {
+    await app.run('Hi')
+    const request = app.requests[0]!
+    const values = {
+      ctx: app.ctx, agent: app.agent, clock: day, tone, request, usage: NO_USAGE, prompts: [], myAdapter: scriptedAdapter(['It is noon.']),
+      context: new RunContext({ facts: [['date', '2026-11-30']] }), carrier: () => undefined, bodyOf: () => '', today: '2026-11-30', branch: 'main', notes: undefined,
+      // They are of packages that are not here; a model of theirs is looked at when it is asked.
+      createAnthropic: () => ({}), createGoogleGenerativeAI: () => ({}),
+    }
+    await use({ app, cwd, values })
+    await expectLoaded(app.ctx)
+    expect(app.reports).toEqual([])
+  } finally {
+    await app.dispose()
+    await rm(cwd, { recursive: true })
+  }
+}
+
+/** Runs a block of which nothing more is promised than that it runs, and that what it loads is there. */
+export async function show(block: Block, { values }: Stage, replaced: Values = {}): Promise<Record<string, unknown>> {
+  const variables = await runBlock(block, values, replaced)
+  const own = variables.ctx as Context | undefined
+  if (own) {
+    await expectLoaded(own)
+    await own.fiber.dispose()
+  }
+  return variables
+}
+
+async function expectLoaded(ctx: Context): Promise<void> {
+  for (const runtime of ctx.registry.values()) {
+    for (const fiber of runtime.fibers) {
+      await fiber.await().catch(() => undefined)
+      expect([fiber.name, fiber.state]).toEqual([fiber.name, 2])
+    }
+  }
+}
+
+/** Lines that are alternatives: the block runs once with each. */
+const eitherOf = (pattern: RegExp): Showing => async (block) => {
+  const lines = block.text.split('\n')
+  const alternatives = lines.filter((line) => pattern.test(line))
+  expect(alternatives.length).toBeGreaterThan(1)
+  for (const one of alternatives) {
+    const text = lines.filter((line) => line === one || !pattern.test(line)).join('\n')
+    await withStage(async (stage) => void await show({ ...block, text }, stage))
+  }
+}
+
+/** The model is a server of ours, and logs stay in memory. */
+const withModel = (use: (block: Block, stage: Stage, module: Values) => Promise<void>): Showing => async (block, stage) => {
+  const server = await createModelServer(() => 'The sum is off by one.')
+  const apply = (ctx: Context, config: object) => headrace.apply(ctx, { ...config, baseURL: server.url, model: 'scripted', store: false })
+  try {
+    await use(block, stage, { headrace: { __esModule: true, default: { ...headrace, apply } } })
+    expect(server.requests.map(({ outcome }) => outcome)).toEqual(['answered'])
+  } finally {
+    await server.close()
+  }
+}
+
+/** Stdout, while something runs. */
+async function printed(run: () => Promise<unknown>): Promise<string> {
+  const { write } = process.stdout
+  let text = ''
+  process.stdout.write = ((piece: string) => (text += piece) !== '') as typeof write
+  try {
+    await run()
+  } finally {
+    process.stdout.write = write
+  }
+  return text
+}
+
+const printsAnswer = withModel(async (block, stage, module) => {
+  expect(await printed(() => show(block, stage, module))).toContain('The sum is off by one.')
+})
+
+const tellsDay: Showing = async (block, { app }) => {
+  await app.ctx.plugin(await runBlock(block) as unknown as Plugin)
+  await app.run('Hi')
+  expect(app.requests.at(-1)!.owners.at(-1)).toBe('clock/day')
+}
+
+/** By id, what is promised of a block beyond that it runs. */
+export const SHOWINGS: Readonly<Record<string, Showing>> = {
+  'README.md#An agent in ten lines': printsAnswer,
+  'README.md#A plugin in six lines': tellsDay,
+  'README.md#A plugin in six lines 2': async (block, stage) => {
+    await show(block, stage)
+    await stage.app.run('Hi')
+    const { system, tools } = stage.app.requests.at(-1)!
+    expect([system, tools?.map(({ name }) => name)]).toEqual(['Answer in one sentence.', ['now']])
+  },
+  'docs/design.md#8. How it should feel': printsAnswer,
+  'docs/design.md#8. How it should feel 2': tellsDay,
+  'docs/design.md#8. How it should feel 3': async (block, stage) => {
+    await show(block, stage)
+    await stage.app.run('Hi')
+    expect(stage.app.requests.at(-1)!.config.model).toBe('deepseek-chat')
+  },
+  'docs/design.md#8. How it should feel 4': async (block, stage) => {
+    await stage.app.ctx.plugin(BriefingService)
+    await show(block, stage)
+  },
+  'docs/plugins.md#For one agent': async (block, stage) => {
+    await show(block, stage)
+    const other = await stage.app.ctx.agents.create({ model: 'scripted/model' })
+    await stage.app.run('Hi')
+    await other.prompt('Hi').result
+    expect(stage.app.requests.slice(-2).map(({ system }) => system)).toEqual(['Be brief.', undefined])
+  },
+  'packages/agent/README.md#@headrace/agent': async (block, stage) => {
+    expect(await show(block, stage)).toMatchObject({ text: 'It is noon.', reason: 'done' })
+  },
+  'packages/headrace/README.md#In code': withModel(async (block, stage, module) => {
+    expect(await show(block, stage, module)).toMatchObject({ text: 'The sum is off by one.' })
+  }),
+  'packages/loader/README.md#@headrace/loader': async (block, stage) => {
+    await writeFile(join(stage.cwd, 'cordis.yml'), '- id: briefing\n  name: \'@headrace/briefing\'\n  disabled: true\n')
+    const boot: typeof loader.boot = (ctx, options = {}) => loader.boot(ctx, { ...options, file: join(stage.cwd, options.file!) })
+    await show(block, stage, { '@headrace/loader': { ...loader, boot, __esModule: true } })
+  },
+  'packages/message/README.md#@headrace/message': async (block, stage) => {
+    const [line] = /^copyJson\(\{ list.*$/m.exec(block.text)!
+    await show({ ...block, text: block.text.replace(line, '') }, stage)
+    const [, said] = /JsonError: (.*)$/.exec(line)!
+    await expect(show({ ...block, text: `import { copyJson } from '@headrace/message'\n${line}` }, stage)).rejects.toMatchObject({ name: 'JsonError', message: said })
+  },
+  'plugins/agents-md/README.md#@headrace/plugin-agents-md': eitherOf(/^await ctx\.plugin\(agentsMd/),
+  'plugins/skills/README.md#@headrace/plugin-skills': eitherOf(/^await ctx\.plugin\(skills/),
+  'plugins/workspace-tools/README.md#@headrace/plugin-workspace-tools': eitherOf(/^await ctx\.plugin\(workspaceTools/),
+}
