@@ -1,6 +1,6 @@
 import type { Agent } from '@headrace/agent'
 import type { Message } from '@headrace/message'
-import type { SessionEvent } from '@headrace/session'
+import type { SessionEvent, SessionView } from '@headrace/session'
 import { type TokenCounter, heuristicCounter } from '@headrace/tokens'
 
 /** Weighs what a session's next request will have, by an estimate that the provider's bills correct. */
@@ -8,6 +8,7 @@ export class Scale {
   private readonly counter: TokenCounter = heuristicCounter()
   /** Billed over estimated, of the last answer, by session. */
   private readonly ratios = new Map<string, number>()
+  private readonly histories = new WeakMap<SessionView, { tokens: number | undefined; next: number }>()
 
   /** Learns from a bill. */
   learn(agent: Agent, event: SessionEvent): void {
@@ -32,10 +33,38 @@ export class Scale {
     return Math.ceil(this.counter.countMessages(messages) * (this.ratios.get(agent.id) ?? 1))
   }
 
-  private estimate(agent: Agent): number {
-    const header = agent.session.requestHeader()
-    const { system = '', tools = [], prefix = [], before = [], after = [] } = header ?? {}
-    const messages = this.counter.countMessages([...prefix, ...before, ...agent.session.deriveMessages(), ...after])
-    return this.counter.countText(system) + this.counter.countText(JSON.stringify(tools)) + messages
+  private estimate({ session }: Agent): number {
+    const { system, tools, prefix = [], before = [], after = [] } = session.requestHeader() ?? {}
+    const segments = { prefix: prefix.length, before: before.length, history: 0, after: after.length }
+    const rest = this.counter.countRequest({ ...(system !== undefined && { system }), ...(tools && { tools }), messages: [...prefix, ...before, ...after], segments })
+    return rest.total + this.history(session)
+  }
+
+  /** Tokens of the history. Costs what is new since it was last asked for: this is asked ahead of every step. */
+  private history(session: SessionView): number {
+    let known = this.histories.get(session)
+    if (!known) this.histories.set(session, (known = { tokens: undefined, next: 0 }))
+    if (known.tokens !== undefined) {
+      for (const event of session.events(known.next)) {
+        if (event.type === 'surface/replace' || event.type === 'surface/rewind') {
+          known.tokens = undefined
+          break
+        }
+        known.tokens += this.counter.countMessages(messagesOf(event))
+      }
+    }
+    known.next = session.length
+    return (known.tokens ??= this.counter.countMessages(session.entries().map(({ message }) => message)))
+  }
+}
+
+/** What an event adds to the history, now or when its step ends. */
+function messagesOf(event: SessionEvent): readonly Message[] {
+  switch (event.type) {
+    case 'user/message':
+    case 'context/message': return [event.data.message]
+    case 'assistant/message': return event.data.message.content.length > 0 ? [event.data.message] : []
+    case 'tool/result': return [event.data.message, ...(event.data.additionalContext ?? []).map(({ message }) => message)]
+    default: return []
   }
 }
