@@ -1,6 +1,7 @@
-import { type ToolMessage, callsOf, copyJson, defined, messageOf } from '@headrace/message'
+import { type ToolMessage, callsOf, copyJson, defined, isA, messageOf } from '@headrace/message'
 import { type CallOutcome, type EventDraft, type Signed, honestResult } from '@headrace/session'
 import type { AgentCore } from './core.ts'
+import { describe } from './decision.ts'
 import { CancelledError, SeamError } from './error.ts'
 import { wireOrder } from './contribution.ts'
 import { errorOutcome, toOutcome } from './outcome.ts'
@@ -75,15 +76,8 @@ export class CallBatch {
   }
 
   private async decide(call: ToolCall, entry: ToolEntry, input: unknown): Promise<Answer> {
-    const own = async (): Promise<CallDecision> => {
-      const { ask } = entry.definition
-      if (ask === undefined || ask === false) return 'allow'
-      // Awaited though it is synchronous: one that is not must neither run unasked nor end the process.
-      const question = ask === true ? `Run ${call.name}?` : await (ask(input as never) as string | undefined | Promise<string | undefined>)
-      return question === undefined ? 'allow' : { ask: question }
-    }
     try {
-      const decision = await this.core.seams.preExecute(this.turn, call, own)
+      const decision = await this.core.seams.preExecute(this.turn, call, () => ownDecision(call, entry, input))
       if (decision === 'allow' || 'deny' in decision) return decision
       return await this.core.seams.ask(this.turn, call, decision.ask)
     } catch (error) {
@@ -145,7 +139,7 @@ export class CallBatch {
       return await this.core.seams.execute(this.turn, call, limit, this.abandon.signal, () => this.perform(call, entry, input, limit))
     } catch (error) {
       if (this.abandon.signal.aborted) return undefined
-      if (error instanceof SeamError) this.core.reporter.failed(error, 'tools/execute')
+      if (isA(error, SeamError)) this.core.reporter.failed(error, 'tools/execute')
       return errorOutcome(messageOf(error))
     }
   }
@@ -196,6 +190,21 @@ export class CallBatch {
         additionalContext: additionalContext.length > 0 ? additionalContext : undefined,
       }),
     })
+  }
+}
+
+/** What the tool itself says of a call. @throws SeamError that names its plugin, whichever listener waits for it */
+async function ownDecision(call: ToolCall, { definition: { ask }, plugin }: ToolEntry, input: unknown): Promise<CallDecision> {
+  if (ask === undefined || ask === false) return 'allow'
+  if (ask === true) return Object.freeze({ ask: `Run ${call.name}?` })
+  try {
+    // Awaited though it is synchronous: one that is not must neither run unasked nor end the process.
+    const question: unknown = await (ask(input as never) as string | undefined | Promise<string | undefined>)
+    if (question === undefined) return 'allow'
+    if (typeof question !== 'string') throw new TypeError(`it gave ${describe(question)}, not a question`)
+    return Object.freeze({ ask: question.toWellFormed() })
+  } catch (error) {
+    throw new SeamError(plugin, 'tools/pre-execute', `ask of ${call.name}: ${messageOf(error)}`, { cause: error })
   }
 }
 

@@ -4,7 +4,7 @@ import { type Hook, contributorOf, pluginOfHook } from './hooks.ts'
 import type { OverrideNote, Reporter } from './report.ts'
 import { type Place, byPlace, compare, ownerOf } from './scope.ts'
 import { Override, type SeamRule, unwrap } from './seam.ts'
-import { isObject } from './guards.ts'
+import { isList, isObject, isPlainObject, strayKey } from './guards.ts'
 
 /** A message that a listener contributed, with its place on the wire. */
 export interface Piece extends Place {
@@ -54,7 +54,7 @@ export function mergeList(returned: unknown, from: Hook, below: readonly Piece[]
   const plugin = pluginOfHook(from)
   const overriding = returned instanceof Override
   const list: unknown = overriding ? returned.value : returned
-  if (!Array.isArray(list)) throw new TypeError(`returned ${describe(list)}, not a list of messages`)
+  if (!isList(list)) throw new TypeError(`returned ${describe(list)}, not a list of messages`)
   // What most listeners return: what the others contributed, as `next()` gave it.
   if (!overriding && (called || decides) && list.length === below.length && below.every((piece, index) => piece.message === list[index])) return below
   const left = new Map(below.map((piece) => [piece, piece.message]))
@@ -134,8 +134,8 @@ export function messagesRule(reporter: Reporter): SeamRule<Pieces> {
     async accept(returned, from, below, called) {
       const others = await below()
       const { value, rewrap } = unwrap(returned)
-      if (!isObject(value)) throw new TypeError(`returned ${describe(value)}, not { before, after }`)
-      const unknown = Object.keys(value).find((name) => name !== 'before' && name !== 'after')
+      if (!isPlainObject(value)) throw new TypeError(`returned ${describe(value)}, not { before, after }`)
+      const unknown = strayKey(value, 'before', 'after')
       if (unknown !== undefined) throw new TypeError(`returned an object with ${JSON.stringify(unknown)}; only before and after can be told here`)
       const notes: OverrideNote[] = []
       const merge: Merge = { seam, key: '', reporter, override: (note) => void notes.push(note) }

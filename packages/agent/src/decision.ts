@@ -1,6 +1,6 @@
 import { toConfigPatch } from '@headrace/message'
 import type { ErrorDecision } from './events.ts'
-import { isObject } from './guards.ts'
+import { isList, isObject, isPlainObject, strayKey } from './guards.ts'
 import type { SeamRule } from './seam.ts'
 
 /** A seam whose outermost listener decides; not calling `next()` is a decision too. */
@@ -8,17 +8,24 @@ export function decisionRule<T>(expected: string, check: (value: unknown) => val
   return {
     accept(returned) {
       if (!check(returned)) throw new TypeError(`returned ${describe(returned)}, not ${expected}`)
-      return returned
+      return wellFormed(returned)
     },
   }
+}
+
+/** A decision whose words can stand in a log, read once. */
+function wellFormed<T>(decision: T): T {
+  if (typeof decision !== 'object' || decision === null) return decision
+  return Object.freeze(Object.fromEntries(Object.entries(decision).map(([key, value]: [string, unknown]) => [key, typeof value === 'string' ? value.toWellFormed() : value]))) as T
 }
 
 /** `agent/request-error`. */
 export const errorRule: SeamRule<ErrorDecision> = {
   accept(returned) {
     if (returned === 'fail' || returned === 'retry' || returned === 'restep') return returned
-    if (!isObject(returned) || !isObject(returned.retry)) throw new TypeError(`returned ${describe(returned)}, not 'fail', 'retry', 'restep' or { retry: { config? } }`)
-    const { config } = returned.retry
+    const isRetry = isPlainObject(returned) && isPlainObject(returned.retry) && strayKey(returned, 'retry') === undefined && strayKey(returned.retry, 'config') === undefined
+    if (!isRetry) throw new TypeError(`returned ${describe(returned)}, not 'fail', 'retry', 'restep' or { retry: { config? } }`)
+    const { config } = returned.retry as { readonly config?: unknown }
     return config === undefined ? 'retry' : { retry: { config: toConfigPatch(config, 'retry.config') } }
   },
 }
@@ -26,7 +33,7 @@ export const errorRule: SeamRule<ErrorDecision> = {
 /** A value in a few words, for an error: never its contents. */
 export function describe(value: unknown): string {
   if (value === null) return 'null'
-  if (Array.isArray(value)) return 'a list'
+  if (Array.isArray(value)) return isList(value) ? 'a list' : 'a list with holes'
   if (!isObject(value)) return typeof value === 'undefined' ? 'nothing' : `a ${typeof value}`
   const keys = Object.keys(value).slice(0, 5)
   return keys.length === 0 ? 'an empty object' : `an object with ${keys.join(', ')}`

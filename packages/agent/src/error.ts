@@ -1,4 +1,4 @@
-import { HeadraceError, messageOf } from '@headrace/message'
+import { HeadraceError, isA, messageOf } from '@headrace/message'
 import type { ErrorRecord } from '@headrace/session'
 import { ModelError } from './adapter.ts'
 
@@ -34,7 +34,7 @@ export class AgentError extends HeadraceError {}
 /** An error as the log keeps it. */
 export function toRecord(error: unknown): ErrorRecord {
   const message = messageOf(error)
-  if (error instanceof SeamError) return { code: error.code, message, plugin: error.plugin, seam: error.seam }
-  if (error instanceof ModelError) return { code: error.code, message, failure: error.failure }
-  return { code: error instanceof HeadraceError ? error.code : 'UNEXPECTED', message }
+  if (isA(error, SeamError)) return { code: error.code, message, plugin: error.plugin, seam: error.seam }
+  if (isA(error, ModelError)) return { code: error.code, message, failure: error.failure }
+  return { code: isA(error, HeadraceError) ? error.code : 'UNEXPECTED', message }
 }

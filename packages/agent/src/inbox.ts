@@ -68,7 +68,7 @@ export class Inbox {
   }
 
   withdraw(prompt: number, reason: string): void {
-    this.session.append({ type: 'prompt/withdrawn', data: { prompt, reason } })
+    this.session.append({ type: 'prompt/withdrawn', data: { prompt, reason: reason.toWellFormed() } })
     this.take(prompt)?.settle(withdrawnResult(reason))
   }
 

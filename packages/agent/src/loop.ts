@@ -1,4 +1,4 @@
-import { type AssistantMessage, type Failure, type Request, messageOf } from '@headrace/message'
+import { type AssistantMessage, type Failure, type Request, isA, messageOf } from '@headrace/message'
 import { type EpochHeader, type ErrorRecord, type EventDraft, type OwnedConfig, type QueuedPrompt, type SessionEvent, type TurnReason, assembleRequest, proveRequest } from '@headrace/session'
 import { ModelError } from './adapter.ts'
 import { AnswerDraft } from './answer.ts'
@@ -260,11 +260,11 @@ function promptOf(event: SessionEvent | undefined): QueuedPrompt | undefined {
 }
 
 function verdict(error: unknown): readonly [TurnReason, ErrorRecord?] {
-  if (error instanceof CancelledError) return ['cancelled', toRecord(error)]
-  return [error instanceof LimitError ? 'limit' : 'error', toRecord(error)]
+  if (isA(error, CancelledError)) return ['cancelled', toRecord(error)]
+  return [isA(error, LimitError) ? 'limit' : 'error', toRecord(error)]
 }
 
 function toFailure(error: unknown): Failure {
-  if (error instanceof ModelError) return error.failure
-  return { kind: error instanceof SeamError ? 'plugin' : 'unknown', message: messageOf(error) }
+  if (isA(error, ModelError)) return error.failure
+  return { kind: isA(error, SeamError) ? 'plugin' : 'unknown', message: messageOf(error) }
 }

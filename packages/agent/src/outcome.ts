@@ -1,5 +1,5 @@
 import { type OnRepair, type TextBlock, copyJson, messageOf, toContent, toWellFormed } from '@headrace/message'
-import { isObject } from './guards.ts'
+import { isList, isObject } from './guards.ts'
 import type { ToolOutcome, ToolOutput } from './tool.ts'
 
 /**
@@ -45,7 +45,7 @@ function readContent(value: unknown, at: string, onRepair?: OnRepair): ToolOutco
 }
 
 function isBlocks(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0 && value.every((block: unknown) => isObject(block) && (block.type === 'text' || block.type === 'image'))
+  return isList(value) && value.length > 0 && value.every((block: unknown) => isObject(block) && (block.type === 'text' || block.type === 'image'))
 }
 
 function bound(content: ToolOutcome['content'], limit: number): ToolOutcome['content'] {

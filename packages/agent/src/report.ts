@@ -1,5 +1,5 @@
 import type { Context } from 'cordis'
-import { messageOf } from '@headrace/message'
+import { isA, messageOf } from '@headrace/message'
 import type { Agent } from './agent.ts'
 import { SeamError } from './error.ts'
 import { type Hook, Hooks, pluginOfHook } from './hooks.ts'
@@ -58,7 +58,7 @@ export class Reporter {
 
   /** What failed and is passed over. */
   failed(error: unknown, seam: string): void {
-    const where = error instanceof SeamError ? { plugin: error.plugin, seam: error.seam } : { plugin: 'loop', seam }
+    const where = isA(error, SeamError) ? { plugin: error.plugin, seam: error.seam } : { plugin: 'loop', seam }
     this.report({ kind: 'failed', ...where, problem: messageOf(error) })
   }
 

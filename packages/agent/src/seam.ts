@@ -1,4 +1,4 @@
-import { messageOf } from '@headrace/message'
+import { isA, messageOf } from '@headrace/message'
 import { CancelledError, SeamError } from './error.ts'
 import { type Departures, type Hook, type Hooks, pluginOfHook } from './hooks.ts'
 import { type Timer, startTimer } from './timer.ts'
@@ -116,8 +116,9 @@ async function listen<T>(run: SeamRun, rule: SeamRule<T>, hook: Hook, guards: Se
     return await rule.accept(returned, hook, pass, below !== undefined)
   } catch (error) {
     if (!run.hooks.has(run.seam, hook) && !run.signal.aborted) return await pass()
-    if (error instanceof SeamError || error instanceof CancelledError) throw error
-    throw fail(error instanceof TypeError && error.message.startsWith('returned ') ? error.message : `it threw: ${messageOf(error)}`, error)
+    if (isA(error, SeamError) || isA(error, CancelledError)) throw error
+    const problem = messageOf(error)
+    throw fail(isA(error, TypeError) && problem.startsWith('returned ') ? problem : `it threw: ${problem}`, error)
   } finally {
     guards.delete(guard)
     guard.stop()

@@ -6,7 +6,7 @@ import { configRule } from './config-rule.ts'
 import { type Piece, type Pieces, mergeList, messagesRule, prefixRule } from './contribution.ts'
 import { decisionRule, describe, errorRule } from './decision.ts'
 import type { ErrorDecision, StepDecision, Submission } from './events.ts'
-import { hasString, isObject } from './guards.ts'
+import { hasString, isPlainObject, strayKey } from './guards.ts'
 import { type Departures, type Hook, Hooks, pluginOfHook } from './hooks.ts'
 import { toOutcome } from './outcome.ts'
 import { type Reporter, emitGuarded, problemOf } from './report.ts'
@@ -68,8 +68,9 @@ export class Seams {
     return {
       show: (value) => ('block' in value ? value : Object.freeze({ ...(value.rewritten && { input: value.rewritten.message.content }), additionalContext: Object.freeze(value.contexts.map((piece) => piece.message)) })),
       accept: async (returned, from, below, called) => {
-        if (!isObject(returned)) throw new TypeError(`returned ${describe(returned)}, not { input?, additionalContext? } or { block }`)
-        if (hasString(returned, 'block')) return { block: returned.block }
+        if (!isPlainObject(returned)) throw new TypeError(`returned ${describe(returned)}, not { input?, additionalContext? } or { block }`)
+        if (hasString(returned, 'block')) return { block: returned.block.toWellFormed() }
+        if (strayKey(returned, 'input', 'additionalContext') !== undefined) throw new TypeError(`returned ${describe(returned)}; only input and additionalContext, or block, can be told here`)
         const others = called ? await below() : undefined
         const contexts = mergeList(returned.additionalContext ?? NOTHING, from, others && 'contexts' in others ? others.contexts : NOTHING, merge)
         const theirs = others && 'rewritten' in others ? others.rewritten : undefined
@@ -142,7 +143,7 @@ export class Seams {
       accept: async (returned, from, below, called) => {
         const others = await below()
         const { value, rewrap } = unwrap(returned)
-        if (!isObject(value)) throw new TypeError(`returned ${describe(value)}, not { outcome?, additionalContext? }`)
+        if (!isPlainObject(value) || strayKey(value, 'outcome', 'additionalContext') !== undefined) throw new TypeError(`returned ${describe(value)}, not { outcome?, additionalContext? }`)
         const contexts = mergeList(rewrap(value.additionalContext ?? NOTHING), from, others.contexts, { ...merge, called })
         if (value.outcome === undefined || value.outcome === others.outcome) return { ...others, contexts }
         return { contexts, outcome: toOutcome(value.outcome, 'outcome', this.toolOutput), owner: ownerOf(pluginOfHook(from), undefined, 'post-execute') }

@@ -1,4 +1,4 @@
-import { type AssistantMessage, type CallConfig, type ContributionInput, type FinishReason, type Request, type Usage, NO_USAGE, copyJson, defined, messageOf, toConfigPatch, toContribution } from '@headrace/message'
+import { type AssistantMessage, type CallConfig, type ContributionInput, type FinishReason, type Request, type Usage, NO_USAGE, copyJson, defined, isA, messageOf, toConfigPatch, toContribution } from '@headrace/message'
 import { type Dispatch, assembleRequest, proveRequest } from '@headrace/session'
 import { ModelError } from './adapter.ts'
 import { AnswerDraft } from './answer.ts'
@@ -70,7 +70,7 @@ async function receive(core: AgentCore, request: Request): Promise<SideAnswer> {
     if (!draft.finish) throw new ModelError({ kind: 'network', message: 'the answer ended before it was complete' })
     message = draft.message(dispatch, () => undefined)
   } catch (error) {
-    const failure = error instanceof ModelError ? error.failure : { kind: request.signal.aborted ? 'aborted' as const : 'unknown' as const, message: messageOf(error) }
+    const failure = isA(error, ModelError) ? error.failure : { kind: request.signal.aborted ? 'aborted' as const : 'unknown' as const, message: messageOf(error) }
     session.append({ type: 'request/end', data: { dispatch, outcome: request.signal.aborted ? 'aborted' : 'error', ...draft.told, error: failure } })
     throw error
   } finally {

@@ -1,4 +1,4 @@
-import type { Chunk } from '@headrace/message'
+import { type Chunk, isA } from '@headrace/message'
 import { ModelError } from './adapter.ts'
 import { describe } from './decision.ts'
 import { SeamError } from './error.ts'
@@ -33,7 +33,7 @@ export function dispatchStream(hooks: readonly Hook[], args: (plugin: string) =>
       disown(stream)
       throw new SeamError(plugin, seam, `returned ${describe(stream)}, not an async iterable`)
     }
-    const told = (error: unknown): boolean => passing.has(error) || error instanceof ModelError || error instanceof SeamError
+    const told = (error: unknown): boolean => passing.has(error) || isA(error, ModelError) || isA(error, SeamError)
     return guarded(open, (error) => (told(error) ? error : new SeamError(plugin, seam, problemOf(error), { cause: error })))
   }
   return enter(0)

@@ -1,5 +1,5 @@
 import { HeadraceError } from './error.ts'
-import { type JsonObject, copyJson } from './json.ts'
+import { type JsonObject, copyJson, isPlain } from './json.ts'
 
 /** How a model is called: plain JSON, a header field of every request. */
 export interface CallConfig {
@@ -46,7 +46,7 @@ export const CONFIG_FIELDS = Object.keys(checks) as readonly ConfigField[]
  * @throws ConfigError, JsonError
  */
 export function toConfigPatch(input: unknown, at = 'config'): Partial<CallConfig> {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) throw new ConfigError(at, 'must be an object')
+  if (typeof input !== 'object' || input === null || !isPlain(input)) throw new ConfigError(at, 'must be an object, as {} makes one')
   const unknown = Object.keys(input).find((key) => !Object.hasOwn(checks, key))
   if (unknown !== undefined) throw new ConfigError(at, `has an unknown field ${JSON.stringify(unknown)}; it may have ${CONFIG_FIELDS.join(', ')}`)
   const source = input as Record<ConfigField, unknown>

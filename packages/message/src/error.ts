@@ -9,6 +9,15 @@ export class HeadraceError extends Error {
   }
 }
 
+/** `instanceof`, for whatever was thrown or returned: a proxy may throw when it is asked. */
+export function isA<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
+  try {
+    return value instanceof type
+  } catch {
+    return false
+  }
+}
+
 /** The message of whatever was thrown, on one line and well-formed: an error may be anything, and may throw when it is read. */
 export function messageOf(error: unknown): string {
   try {

@@ -149,7 +149,8 @@ export function sameJson(a: unknown, b: unknown): boolean {
   })
 }
 
-function isPlain(value: object): boolean {
+/** An object as `{}` makes it, of this realm or another: no promise, no date, no instance of a class. */
+export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || isObjectPrototype(prototype)
 }

@@ -86,7 +86,13 @@ export type OnRepair = (at: string) => void
 /** Text and images in their one representation: an array of blocks, no empty text, keys in our order, well-formed, frozen. */
 export function toContent(input: unknown, at: string, onRepair?: OnRepair): readonly (TextBlock | ImageBlock)[] {
   const items: readonly unknown[] = typeof input === 'string' ? [input] : Array.isArray(input) ? input : refuse(at, 'must be a string or a list of text and image blocks')
-  // Not `map`, which passes over the holes of a sparse array.
+  // Before it is walked: a list with holes may say that it is four thousand million long.
+  const keys = Object.keys(items)
+  if (keys.length !== items.length) {
+    const hole = keys.findIndex((key, index) => key !== `${index}`)
+    refuse(`${at}[${hole < 0 ? keys.length : hole}]`, 'is a hole, or no element of the list')
+  }
+  // Not `map`, which passes over holes.
   const blocks = Array.from(items, (item, index) => toContentBlock(item, typeof input === 'string' ? at : `${at}[${index}]`, onRepair))
   return copyJson(blocks.filter((block) => block.type !== 'text' || block.text !== ''), at)
 }

@@ -12,6 +12,8 @@ export class SessionView {
 
   constructor(session: Session) {
     this.#session = session
+    // All plugins share it: what one writes to it must not reach another.
+    Object.freeze(this)
   }
 
   get id(): string {
