@@ -1,3 +1,4 @@
+export { blobsOf } from './blobs.ts'
 export { checkEvent } from './check.ts'
 export * from './drift.ts'
 export * from './error.ts'

@@ -1,5 +1,6 @@
 export type { FileLayer } from './files.ts'
 export { nodeFiles } from './files.ts'
+export { blobLine, readItems } from './items.ts'
 export * from './plugin.ts'
 export { readLog } from './reader.ts'
 export { JsonlStore, type JsonlStoreOptions } from './store.ts'

@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import { HeadraceError, messageOf } from '@headrace/message'
 import { LogError, type SessionEvent, SessionNotFoundError, StoreError } from '@headrace/session'
 import { isCode } from './files.ts'
+import { isBlobLine } from './items.ts'
 import { beginsWithRecord, decodeLine } from './line.ts'
 
 const CHUNK = 256 * 1024
@@ -29,6 +30,7 @@ interface Place {
 export class LogReader {
   private readonly id: string
   private readonly path: string
+  private readonly skips: (bytes: Buffer, start: number) => boolean
   private buffer = Buffer.allocUnsafe(CHUNK)
   private filled = 0
   /** Offset in the file of the buffer's first byte. */
@@ -38,9 +40,11 @@ export class LogReader {
   private next = 0
   private looked = -1
 
-  constructor(id: string, path: string) {
+  /** @param skips lines that are no events, by where they start */
+  constructor(id: string, path: string, skips: (bytes: Buffer, start: number) => boolean = () => false) {
     this.id = id
     this.path = path
+    this.skips = skips
   }
 
   /** @throws SessionNotFoundError, StoreError with file, offset and line of what is damaged, after the events before it were given */
@@ -82,7 +86,7 @@ export class LogReader {
     let start = 0
     try {
       for (let end = bytes.indexOf(NEWLINE, searched); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
-        this.next = accept(decodeLine(bytes, start, end), this.next, events)
+        if (!this.skips(bytes, start)) this.next = accept(decodeLine(bytes, start, end), this.next, events)
         start = end + 1
         this.lines++
       }
@@ -110,12 +114,12 @@ export class LogReader {
 }
 
 /**
- * The events of any log file, wherever it lies, in batches; needs no lease. A torn tail is left out.
+ * The events of any log file, wherever it lies, in batches; needs no lease. A torn tail is left out, and the blobs of an export.
  *
  * @throws StoreError that names file, line and byte of what is damaged, after the events before it were given
  */
 export function readLog(path: string): AsyncIterable<readonly SessionEvent[]> {
-  return new LogReader(basename(path, '.jsonl'), path).batches()
+  return new LogReader(basename(path, '.jsonl'), path, isBlobLine).batches()
 }
 
 /** The end of a log, read backwards: its size, the seq that comes next, and its tail. @throws SessionNotFoundError, StoreError */

@@ -1,0 +1,58 @@
+import { messageOf } from '@headrace/message'
+import { LogError, type LogBlob, type LogItem } from '@headrace/session'
+import { decodeLine } from './line.ts'
+
+// Outside a store a blob is a line of its own, in front of the first event that names it: {"blob":"<digest>","bytes":"<base64>"}
+const BLOB = Buffer.from('{"blob":"')
+const NEWLINE = 0x0a
+
+/** A blob as a line of an export, without its `\n`. */
+export function blobLine({ blob, bytes }: LogBlob): string {
+  return JSON.stringify({ blob, bytes: Buffer.from(bytes).toString('base64') })
+}
+
+/** True for a line, from `start` on, that holds a blob. */
+export function isBlobLine(bytes: Buffer, start = 0): boolean {
+  return bytes.compare(BLOB, 0, BLOB.length, start, Math.min(start + BLOB.length, bytes.length)) === 0
+}
+
+/**
+ * Events and blobs of JSON lines: an export, or a log's own file, with sums or without. In memory bounded by the longest line.
+ *
+ * @throws LogError that names the line, also for a last one that is cut off
+ */
+export async function* readItems(source: AsyncIterable<Uint8Array>, name: string): AsyncIterable<LogItem> {
+  let line = 0
+  for await (const { bytes, whole } of linesOf(source)) {
+    line++
+    try {
+      yield* itemsOf(bytes)
+    } catch (error) {
+      throw new LogError(`${name}: line ${line}${whole ? '' : ', the last one, may be cut off'}: ${messageOf(error)}`, undefined, 'LOG_LINE')
+    }
+  }
+}
+
+function itemsOf(bytes: Buffer): readonly LogItem[] {
+  if (!isBlobLine(bytes)) return decodeLine(bytes, 0, bytes.length)
+  const { blob, bytes: text } = JSON.parse(bytes.toString('utf8')) as { blob: unknown; bytes: unknown }
+  if (typeof blob !== 'string' || typeof text !== 'string') throw new LogError('a blob that has no bytes')
+  return [{ blob, bytes: new Uint8Array(Buffer.from(text, 'base64')) }]
+}
+
+/** Lines by their `\n`, without it; the last one may have none. */
+async function* linesOf(source: AsyncIterable<Uint8Array>): AsyncIterable<{ readonly bytes: Buffer; readonly whole: boolean }> {
+  let pieces: Buffer[] = []
+  for await (const chunk of source) {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    let start = 0
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+      yield { bytes: Buffer.concat([...pieces, bytes.subarray(start, end)]), whole: true }
+      pieces = []
+      start = end + 1
+    }
+    // A copy: the source may use its buffer again.
+    if (start < bytes.length) pieces.push(Buffer.from(bytes.subarray(start)))
+  }
+  if (pieces.length > 0) yield { bytes: Buffer.concat(pieces), whole: false }
+}
