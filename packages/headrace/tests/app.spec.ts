@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -244,4 +244,13 @@ it('what the app\'s folder does not have comes with the command; what it has win
   symlinkSync(fileURLToPath(new URL('../../../plugins/retry', import.meta.url)), join(lab.cwd, 'node_modules', '@headrace', 'plugin-retry'), 'dir')
   write('app.yml', `${BASE}- name: '@headrace/plugin-retry'\n`)
   expect(await lab.run(['run', 'Hi', '--app', 'app.yml'], env(server))).toMatchObject({ code: 0, out: 'ok\n' })
+})
+
+it('the README\'s app boots as it stands, with the README\'s plugin beside it', async () => {
+  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+  const block = (section: string): string => /```\w+\n([^]*?)```/.exec(readme.slice(readme.indexOf(`## ${section}`)))![1]!
+  write('cordis.yml', block('From a YAML file'))
+  write('clock.mjs', block('A plugin in six lines').replace(/^import type .*\n/, '').replace('ctx: Context', 'ctx'))
+  const { code, out } = await lab.run(['plugins', '--app', 'cordis.yml'])
+  expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^clock .*after day ~\d+$/m) as string })
 })
