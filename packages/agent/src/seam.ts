@@ -86,6 +86,7 @@ async function listen<T>(run: SeamRun, rule: SeamRule<T>, hook: Hook, guards: Se
   guards.add(guard)
   let below: Promise<T> | undefined
   let misuse: SeamError | undefined
+  let shown: unknown = GONE
   const pass = (): Promise<T> => {
     if (!below) (below = enterNext()).catch(() => undefined)
     return below
@@ -96,7 +97,7 @@ async function listen<T>(run: SeamRun, rule: SeamRule<T>, hook: Hook, guards: Se
     guard.pause()
     return pass().then((value) => {
       guard.resume()
-      return rule.show ? rule.show(value) : value
+      return (shown = rule.show ? rule.show(value) : value)
     }, (error: unknown) => {
       guard.resume()
       throw error
@@ -112,7 +113,8 @@ async function listen<T>(run: SeamRun, rule: SeamRule<T>, hook: Hook, guards: Se
   try {
     const returned = await guard.run(() => hook.callback.apply(null, [...run.args(plugin), next]))
     if (misuse) throw misuse
-    if (returned === GONE) return await pass()
+    // It went, or adds nothing: it gave back what `next()` gave it, which is frozen.
+    if (returned === GONE || returned === shown) return await pass()
     return await rule.accept(returned, hook, pass, below !== undefined)
   } catch (error) {
     if (!run.hooks.has(run.seam, hook) && !run.signal.aborted) return await pass()

@@ -34,7 +34,8 @@ export class BriefingService extends Service {
   static override readonly name = 'briefing'
   static inject = ['agents']
   static Config: z<Partial<Config>, Config> = z.object({ readTimeout: z.natural().min(1).default(5_000) })
-  private readonly topics = new Set<TopicEntry>()
+  /** In the order they are told. */
+  private readonly topics: TopicEntry[] = []
   private readonly ledgers = new WeakMap<SessionView, Ledger>()
   private readonly config: Config
 
@@ -63,11 +64,12 @@ export class BriefingService extends Service {
     const entry: TopicEntry = { topic, ctx, scope: scopeOf(ctx), plugin, key, order, owner: ownerOf(plugin, key) }
     const overlaps = (other: TopicEntry): boolean => entry.scope === undefined || other.scope === undefined || other.scope === entry.scope
     return ctx.effect(() => {
-      if ([...topics].some((other) => other.owner === entry.owner && overlaps(other))) throw new AgentError('TOPIC_TAKEN', `plugin ${plugin} has a topic ${JSON.stringify(key)} already`)
-      topics.add(entry)
+      if (topics.some((other) => other.owner === entry.owner && overlaps(other))) throw new AgentError('TOPIC_TAKEN', `plugin ${plugin} has a topic ${JSON.stringify(key)} already`)
+      topics.push(entry)
+      topics.sort(byPlace)
       const close = topic.baseline === 'prefix' ? ctx.get('agents')?.prefix(key, (agent) => this.openPrefix(entry, agent), { order }) : undefined
       return () => {
-        topics.delete(entry)
+        topics.splice(topics.indexOf(entry), 1)
         close?.()
       }
     }, `ctx.briefing.topic(${JSON.stringify(key)})`)
@@ -83,14 +85,14 @@ export class BriefingService extends Service {
 
   /** Tells what differs from what was told, in the order `(order, plugin, key)`. */
   private async brief(agent: Agent, turn: Turn): Promise<void> {
-    const entries = [...this.topics].filter(({ scope }) => scope === undefined || scope === agent.id).sort(byPlace)
+    const entries = this.topics.filter(({ scope }) => scope === undefined || scope === agent.id)
     const readings = entries.map((entry) => this.read(entry, agent))
     const states = readings.some((reading) => reading instanceof Promise) ? await Promise.all(readings) : readings as readonly State[]
     if (turn.signal.aborted) return
     const ledger = this.ledgerOf(agent)
     for (const [index, entry] of entries.entries()) {
       const state = states[index]!
-      if (state !== unavailable && this.topics.has(entry)) this.tell(entry, state, agent, ledger)
+      if (state !== unavailable && this.topics.includes(entry)) this.tell(entry, state, agent, ledger)
     }
   }
 

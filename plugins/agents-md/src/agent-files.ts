@@ -63,6 +63,15 @@ export class AgentFiles {
     return opened instanceof Promise ? opened.then(({ project }) => project) : opened.project
   }
 
+  /** One look, where two names in what is no folder would be two errors. */
+  isFolder(path: string): boolean {
+    try {
+      return this.files.stat(path)?.kind === 'folder'
+    } catch {
+      return false
+    }
+  }
+
   /** What is told of the files from the root to the agent's folder, behind the user's own; at once where all is the same. */
   whole(): Account | Promise<Account> {
     const look = (this.look ??= new Look())

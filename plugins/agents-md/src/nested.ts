@@ -11,6 +11,14 @@ import { folderWords } from './words.ts'
 const WAYS = 1_000
 const NOTHING: readonly KeyedContribution[] = []
 
+/** A folder, and what its announcement is signed with. */
+interface Place {
+  readonly folder: string
+  readonly key: string
+  /** The touched path itself, which is a file more often than not. */
+  readonly end: boolean
+}
+
 /**
  * Folders below an agent's own, told when a tool touches them. What was told is read off the history: at each boundary what is still
  * visible there is compared with its files; what compaction hid is told again when it is touched again.
@@ -21,11 +29,14 @@ export class NestedFolders {
   /** Texts of each folder that the history tells, or will: two parallel calls find what the other is about to tell. */
   private readonly told = new Map<string, readonly Digest[]>()
   /** Folders on the way to a path: tools touch the same ones again and again. */
-  private readonly ways = new Map<string, readonly string[]>()
+  private readonly ways = new Map<string, readonly Place[]>()
+  /** Fields of a call's input that name paths. */
+  private readonly fields: ReadonlySet<string>
 
   constructor(files: AgentFiles, config: Config) {
     this.files = files
     this.config = config
+    this.fields = new Set(config.pathFields)
   }
 
   /** Announces what changed in the folders that were told; at once where none was. */
@@ -55,8 +66,9 @@ export class NestedFolders {
   touch(call: ToolCall): readonly KeyedContribution[] | Promise<readonly KeyedContribution[]> {
     const project = this.files.project()
     if (project instanceof Promise) return project.then(() => this.touch(call))
-    const touched = touchedPaths(call.input, this.config.pathFields).flatMap((path) => this.foldersTo(path, project))
-    const folders = (touched.length > 1 ? [...new Set(touched)].sort() : touched).map((folder) => ({ folder, key: project.keyOf(folder) })).filter(({ key }) => !this.told.has(key))
+    const ways = touchedPaths(call.input, this.fields).map((path) => this.wayTo(path, project))
+    const way = ways.length === 1 ? ways[0]! : [...new Map(ways.flat().map((place) => [place.key, place])).values()].sort((a, b) => (a.folder < b.folder ? -1 : 1))
+    const folders = way.filter(({ key, folder, end }) => !this.told.has(key) && (!end || this.files.isFolder(folder)))
     if (folders.length === 0) return NOTHING
     const look = new Look()
     const accounts = folders.map(({ folder }) => this.files.folder(folder, look))
@@ -65,7 +77,7 @@ export class NestedFolders {
   }
 
   /** Synchronous: what is told is told by nobody else. */
-  private claim(folders: readonly { readonly folder: string; readonly key: string }[], accounts: readonly Account[], project: Project): readonly KeyedContribution[] {
+  private claim(folders: readonly Place[], accounts: readonly Account[], project: Project): readonly KeyedContribution[] {
     return folders.flatMap(({ folder, key }, index) => {
       const account = accounts[index]!
       if (account.text === undefined || this.told.has(key) || this.isToldElsewhere(account)) return []
@@ -74,12 +86,12 @@ export class NestedFolders {
     })
   }
 
-  private foldersTo(path: string, project: Project): readonly string[] {
+  private wayTo(path: string, project: Project): readonly Place[] {
     const known = this.ways.get(path)
     if (known) return known
     const folders = project.touched(path)
     const end = folders.findIndex((folder) => this.config.skip.includes(basename(folder)))
-    const way = end < 0 ? folders : folders.slice(0, end)
+    const way = (end < 0 ? folders : folders.slice(0, end)).map((folder) => ({ folder, key: project.keyOf(folder), end: folder === folders.at(-1) }))
     if (this.ways.size >= WAYS) this.ways.clear()
     this.ways.set(path, way)
     return way

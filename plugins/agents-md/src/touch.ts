@@ -5,8 +5,9 @@ import type { Json, JsonObject } from '@headrace/message'
  * Paths that a call's input names: strings, or lists of them, in the given fields; and the folder that a glob in `pattern` begins with,
  * inside `path` where there is one. Commands are not looked into.
  */
-export function touchedPaths(input: JsonObject, fields: readonly string[]): readonly string[] {
-  const paths = fields.flatMap((field) => stringsOf(Object.hasOwn(input, field) ? input[field] : undefined))
+export function touchedPaths(input: JsonObject, fields: ReadonlySet<string>): readonly string[] {
+  const paths: string[] = []
+  for (const field of Object.keys(input)) if (fields.has(field)) paths.push(...stringsOf(input[field]))
   const { pattern, path } = input
   const folder = typeof pattern === 'string' ? staticFolder(pattern) : undefined
   return folder === undefined ? paths : [...paths, typeof path === 'string' && !folder.startsWith('/') ? join(path, folder) : folder]

@@ -237,7 +237,7 @@ describe('what it costs', () => {
     })
     await h.run('Go')
     const both = (at: string): string[] => [`${at}/AGENTS.local.md`, `${at}/AGENTS.md`]
-    expect(perBatch).toEqual([[...both('a'), ...both('a/b'), ...both('a/b/file')], [...both('a'), ...both('a/b/c'), ...both('a/b/c/file')]])
+    expect(perBatch).toEqual([[...both('a'), ...both('a/b'), 'a/b/file'], [...both('a'), ...both('a/b/c'), 'a/b/c/file']])
   })
 
   it('an edit has the one file read that changed', async () => {
