@@ -28,6 +28,8 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Piped into stdin; without it stdin is /dev/null. */
   readonly input?: string
+  /** Leaves stdin open. */
+  readonly pipe?: true
 }
 
 /** A folder to work in, a place for logs and a scripted model: what a test of the command needs. */
@@ -58,8 +60,8 @@ export class Lab {
     return this.startNode(BIN, options, args)
   }
 
-  startNode(file: string, { cwd = this.cwd, env = {}, input }: StartOptions = {}, args: readonly string[] = []): Running {
-    const child = spawn(process.execPath, [file, ...args], { cwd, env: { ...this.env, ...env }, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] })
+  startNode(file: string, { cwd = this.cwd, env = {}, input, pipe }: StartOptions = {}, args: readonly string[] = []): Running {
+    const child = spawn(process.execPath, [file, ...args], { cwd, env: { ...this.env, ...env }, stdio: [input === undefined && !pipe ? 'ignore' : 'pipe', 'pipe', 'pipe'] })
     this.children.add(child)
     if (input !== undefined) child.stdin!.end(input)
     let [out, err] = ['', '']

@@ -6,6 +6,7 @@ import { leave } from './leave.ts'
 import type { PluginsOptions } from './plugins.ts'
 import type { RunOptions } from './run.ts'
 import type { StartOptions } from './start.ts'
+import { defineSessions } from './sessions-command.ts'
 import { Terminal } from './terminal.ts'
 import type { SkillsOptions } from './skills.ts'
 import type { VerifyOptions } from './verify.ts'
@@ -16,7 +17,6 @@ const commands = {
   run: async () => (await import('./run.ts')).run,
   explain: async () => (await import('./explain.ts')).explain,
   verify: async () => (await import('./verify.ts')).verify,
-  sessions: () => import('./sessions.ts'),
   skills: async () => (await import('./skills.ts')).skills,
   start: async () => (await import('./start.ts')).start,
   plugins: async () => (await import('./plugins.ts')).plugins,
@@ -122,23 +122,6 @@ Ctrl-C cancels the turn, a second one leaves. Exit codes: 0 done, 1 ended otherw
   headrace run "Why does the test fail?" --model deepseek/deepseek-chat
   headrace run "Fix it." --continue --yes
   headrace run "Hello" --model qwen3 --base-url http://localhost:8000/v1`
-
-function defineSessions(root: Command, terminal: Terminal, done: (code: number) => void): void {
-  const command = root.command('sessions')
-    .description('list the sessions, newest first')
-    .option('--json', 'a JSON line for each')
-    .option('--debug', 'show the stack of an error')
-    .action(async (options: { readonly json?: true }) => done(await (await commands.sessions()).sessions(options, terminal)))
-  command.command('rm')
-    .description('remove a session and its blobs')
-    .argument('<id>')
-    .action(async (id: string) => done(await (await commands.sessions()).removeSession(id, terminal)))
-  command.command('export')
-    .description('print a log as JSON lines')
-    .argument('<session>', 'id of a session, "last", or a .jsonl file')
-    .option('--salvage', 'of a damaged log, what can be read before the damage')
-    .action(async (what: string, options: { readonly salvage?: true }) => done(await (await commands.sessions()).exportSession(what, options, terminal)))
-}
 
 function defineCreate(root: Command, terminal: Terminal, done: (code: number) => void): void {
   const command = root.command('create')

@@ -1,13 +1,17 @@
 import { messageOf, textOf } from '@headrace/message'
-import { type SessionInfo, SessionNotFoundError, type SessionStore } from '@headrace/session'
+import type { SessionInfo, SessionStore } from '@headrace/session'
 import { DONE } from './error.ts'
-import { findLog, openStore } from './store.ts'
+import { type StoreOptions, storeOf } from './store.ts'
 import type { Terminal } from './terminal.ts'
 import { brief } from './visible.ts'
 
+export interface SessionsOptions extends StoreOptions {
+  readonly json?: true
+}
+
 /** `headrace sessions`: newest first. A log that cannot be read stands in the list with its error. */
-export async function sessions({ json }: { readonly json?: true }, terminal: Terminal): Promise<number> {
-  const store = openStore()
+export async function sessions({ json, ...where }: SessionsOptions, terminal: Terminal): Promise<number> {
+  const store = await storeOf(where)
   let some = false
   for await (const info of store.list()) {
     some = true
@@ -21,27 +25,10 @@ export async function sessions({ json }: { readonly json?: true }, terminal: Ter
 }
 
 /** `headrace sessions rm`. */
-export async function removeSession(id: string, terminal: Terminal): Promise<number> {
-  await openStore().remove(id)
+export async function removeSession(id: string, where: StoreOptions, terminal: Terminal): Promise<number> {
+  await (await storeOf(where)).remove(id)
   terminal.note(`removed session ${id}`)
   return DONE
-}
-
-/** `headrace sessions export`: a log as JSON lines, an event a line; with `--salvage` what can be read of a damaged one. */
-export async function exportSession(what: string, { salvage }: { readonly salvage?: true }, terminal: Terminal): Promise<number> {
-  const log = await findLog(openStore(), what)
-  let events = 0
-  try {
-    for await (const batch of log.batches()) {
-      for (const event of batch) terminal.json(event)
-      events += batch.length
-    }
-    return DONE
-  } catch (error) {
-    if (!salvage || error instanceof SessionNotFoundError) throw error
-    terminal.warn(`headrace: salvaged ${events} event${events === 1 ? '' : 's'}; what comes behind is lost: ${messageOf(error)}`)
-    return DONE
-  }
 }
 
 async function firstPrompt(store: SessionStore, { id, error }: SessionInfo): Promise<{ readonly prompt?: string; readonly error?: string }> {

@@ -9,6 +9,27 @@ export function openStore(): SessionStore {
   return new JsonlStore({ directory: defaultDirectory(), fsync: 'barrier' })
 }
 
+export interface StoreOptions {
+  /** `sqlite:<file>` or `jsonl:<folder>`. Default: the command's own folder. */
+  readonly store?: string
+}
+
+/** The store that `--store` names. @throws UsageError, CommandError where it is to be read and is not there; StoreError without its driver */
+export async function storeOf({ store: spec }: StoreOptions, use: 'to read' | 'to write' = 'to read'): Promise<SessionStore> {
+  if (spec === undefined) return openStore()
+  const [, kind, path] = /^(sqlite|jsonl):(.+)$/s.exec(spec) ?? []
+  if (path === undefined) throw new UsageError('--store must be sqlite:<file> or jsonl:<folder>')
+  if (use === 'to read' && !statSync(path, { throwIfNoEntry: false })) throw new CommandError(`there is no store ${spec}`)
+  if (kind === 'jsonl') return new JsonlStore({ directory: path, fsync: 'barrier' })
+  const { SqliteStore } = await import('@headrace/plugin-store-sqlite')
+  return new SqliteStore({ file: path, fsync: 'barrier' })
+}
+
+/** True for what names a file, not a session. */
+export function isFile(what: string): boolean {
+  return /[/\\]|\.jsonl$/.test(what)
+}
+
 /** A log to look at, wherever it is. */
 export interface Log {
   /** What to call it: the session's id, or the file. */
@@ -23,7 +44,7 @@ export interface Log {
  * @throws CommandError
  */
 export async function findLog(store: SessionStore, what: string): Promise<Log> {
-  if (/[/\\]|\.jsonl$/.test(what)) {
+  if (isFile(what)) {
     if (!statSync(what, { throwIfNoEntry: false })?.isFile()) throw new CommandError(`there is no file ${what}`)
     return { name: what, batches: () => readLog(what) }
   }
