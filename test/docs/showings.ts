@@ -54,9 +54,15 @@ export async function withStage(use: (stage: Stage) => Promise<void>): Promise<v
   }
 }
 
-/** Runs a block of which nothing more is promised than that it runs, and that what it loads is there. */
+/** Runs a block of which nothing more is promised than that it runs, and that what it loads is there; a plugin is loaded and takes part in a turn. */
 export async function show(block: Block, { values }: Stage, replaced: Values = {}): Promise<Record<string, unknown>> {
   const variables = await runBlock(block, values, replaced)
+  if ('apply' in variables) {
+    const app = await harness({ plugins: [BriefingService, variables as unknown as Plugin] })
+    expect(await app.run('Hi')).toMatchObject({ reason: 'done' })
+    expect(app.reports).toEqual([])
+    await app.dispose()
+  }
   const own = variables.ctx as Context | undefined
   if (own) {
     await expectLoaded(own)
