@@ -143,19 +143,27 @@ it('hot reload: a tool\'s plugin is edited under a running agent; its session go
   await told(/(clock reloaded\n[^]*){3}/)
   expect(await ask('And now?')).toBe('done: It is four o\'clock.')
 
+  // What it imports from beside it counts too.
+  write('time.mjs', 'export const time = "five o\'clock"\n')
+  save('clock.mjs', `import { time } from './time.mjs'\n${clock('', 'execute: () => time')}`)
+  await told(/(clock reloaded\n[^]*){4}/)
+  save('time.mjs', 'export const time = "six o\'clock"\n')
+  await told(/(clock reloaded\n[^]*){5}/)
+  expect(await ask('And now?')).toBe('done: It is six o\'clock.')
+
   // A broken file keeps the app; a changed one changes what it says and nothing else.
   save('cordis.yml', '- id: [\n')
   await told(/warning: .*cordis\.yml:2:1: /)
   save('cordis.yml', app.replace('config: { model: lab/one }', 'config: { model: lab/one, config: { temperature: 0.5 } }'))
   await told(/model updated\n/)
-  expect(await ask('And now?')).toBe('done: It is four o\'clock.')
+  expect(await ask('And now?')).toBe('done: It is six o\'clock.')
   expect(err()).not.toMatch(/headrace: (agent|driver) /)
 
   running.child.kill('SIGTERM')
   expect((await running.ended).code).toBe(0)
   const events = await lab.events('kept')
-  expect(verify(events)).toMatchObject({ requests: 12 })
-  expect(events.filter(({ type }) => type === 'turn/end').map(({ data }) => (data as { reason: string }).reason)).toEqual(Array.from({ length: 6 }, () => 'done'))
+  expect(verify(events)).toMatchObject({ requests: 14 })
+  expect(events.filter(({ type }) => type === 'turn/end').map(({ data }) => (data as { reason: string }).reason)).toEqual(Array.from({ length: 7 }, () => 'done'))
   expect(lab.files()).toEqual(['kept.jsonl'])
 })
 

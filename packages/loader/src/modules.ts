@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import { readFile, realpath } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'cordis'
 import { messageOf } from '@headrace/message'
 import type { Entry } from './entry.ts'
+import { filesOf, versioned } from './graph.ts'
 import { NotFound, isPath, resolveModule } from './resolve.ts'
 
 type Module = Readonly<Record<string, unknown>>
@@ -22,8 +23,9 @@ export class Modules {
   private readonly file: string
   private readonly fallbacks: readonly string[]
   private readonly loaded = new Map<string, Loaded>()
-  /** How often a module was imported, by its path. */
-  private readonly own = new Map<string, number>()
+  private readonly own = new Set<string>()
+  private readonly asked = new Set<string>()
+  private version = 0
 
   /** @param fallbacks files whose packages count where the app's own folder has none of that name */
   constructor(file: string, fallbacks: readonly string[]) {
@@ -31,9 +33,9 @@ export class Modules {
     this.fallbacks = fallbacks
   }
 
-  /** Paths of the app's own modules that were asked for. */
+  /** Paths of the app's own modules that were asked for, and of the files beside them that they import. */
   get paths(): Iterable<string> {
-    return this.own.keys()
+    return this.own
   }
 
   /** The plugin of an entry; the same one until its file changes. @throws Error in one line */
@@ -65,16 +67,16 @@ export class Modules {
   }
 
   private async fresh(url: string): Promise<Loaded> {
-    const path = fileURLToPath(url)
-    const version = this.own.get(path) ?? 0
-    this.own.set(path, version)
-    const stamp = createHash('sha256').update(await readFile(path)).digest('hex')
+    const files = await filesOf(fileURLToPath(url))
+    for (const path of files.keys()) this.own.add(path)
+    const stamp = createHash('sha256').update(JSON.stringify([...files])).digest('hex')
     const known = this.loaded.get(url)
     if (known?.stamp === stamp) return known
-    this.own.set(path, version + 1)
-    delete createRequire(path).cache[await realpath(path)]
-    // Under the same URL Node gives what it has. The first one goes without a version, for whoever else imports the file.
-    return this.keep(url, stamp, await importModule(version === 0 ? url : `${url}${url.includes('?') ? '&' : '?'}v=${version}`))
+    // Of the first look nothing is old. What could not be loaded is tried again at each look.
+    const version = this.asked.has(url) ? ++this.version : 0
+    this.asked.add(url)
+    for (const path of files.keys()) await forget(path)
+    return this.keep(url, stamp, await importModule(versioned(url, version)))
   }
 
   private keep(url: string, stamp: string | undefined, module: Module): Loaded {
@@ -82,6 +84,12 @@ export class Modules {
     this.loaded.set(url, loaded)
     return loaded
   }
+}
+
+/** CommonJS modules are held by their paths. */
+async function forget(path: string): Promise<void> {
+  const real = await realpath(path).catch(() => path)
+  delete createRequire(real).cache[real]
 }
 
 async function importModule(url: string): Promise<Module> {

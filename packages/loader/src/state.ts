@@ -27,7 +27,14 @@ export async function whyNot(fiber: Fiber): Promise<string | undefined> {
 }
 
 async function problemOf(fiber: Fiber): Promise<string> {
-  return fiber.await().then(() => 'it does not say why', messageOf)
+  return fiber.await().then(() => 'it does not say why', wordsOf)
+}
+
+/** Cordis' own error of a config, of a part that the plugin loads, holds the schema's words, and those may quote the value. */
+function wordsOf(error: unknown): string {
+  if (!(error instanceof Error && error.name === 'ValidationError')) return messageOf(error)
+  const [, path] = /\(at ([\w.-]+)\)$/.exec(error.message) ?? []
+  return `the config of a part of it does not fit${path === undefined ? '' : `, at ${path}`}`
 }
 
 function partsOf(fiber: Fiber): readonly Fiber[] {

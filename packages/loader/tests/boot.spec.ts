@@ -55,6 +55,14 @@ describe('boot', () => {
     expect(folder.ctx.registry.size).toBe(0)
   })
 
+  it('quotes no value of a config that a plugin hands on to a part of its own', async () => {
+    folder.write('set.mjs', `const Config = { '~standard': { validate: () => ({ issues: [{ path: ['store', 'fsync'], message: 'got sk-secret' }] }) } }
+export const name = 'set'
+export async function apply(ctx) { await ctx.plugin({ name: 'inner', Config, apply: async () => {} }, {}) }
+`)
+    expect(await folder.refusal('- id: set\n  name: ./set.mjs\n')).toEqual(['cordis.yml:1:3: set: failed: the config of a part of it does not fit, at store.fsync'])
+  })
+
   it('boots with what runs where that is wanted, and reports the rest', async () => {
     folder.write('one.mjs', folder.plugin('one'))
     folder.write('waits.mjs', folder.plugin('waits', 'export const inject = ["clock"]'))

@@ -156,14 +156,38 @@ describe('a change of a module of the app\'s own', () => {
     expect(problems()).toEqual(['cordis.yml:1:3: one: its new version failed: no moon; the one before runs again'])
   })
 
-  it('is seen in CommonJS too', async () => {
+  it('is seen in the files beside it that it imports, however deep; packages and files of others stay', async () => {
+    folder.write('node_modules/dep/package.json', '{ "name": "dep", "type": "module", "exports": "./i.js" }')
+    folder.write('node_modules/dep/i.js', 'globalThis[Symbol.for("loader.count")] = (globalThis[Symbol.for("loader.count")] ?? 0) + 1\nexport const dep = "dep"\n')
+    folder.write('deep/words.mjs', 'import { dep } from "dep"\nexport const word = `one ${dep}`\n')
+    folder.write('deep/index.mjs', 'export * from "./words.mjs"\n')
+    folder.write('one.mjs', folder.plugin('X').replace('"+X"', '"+" + word').replace(/^/, 'import { word } from "./deep/index.mjs"\n'))
+    app('one', 'two')
+    const loader = await folder.boot()
+    for (const word of ['two', 'three']) {
+      folder.write('deep/words.mjs', `import { dep } from "dep"\nexport const word = \`${word} \${dep}\`\n`)
+      await loader.refresh()
+      await loader.refresh()
+    }
+    expect(folder.words).toEqual(['+one dep', '+two', '-X', '+two dep', '-X', '+three dep'])
+    expect((globalThis as Record<symbol, unknown>)[Symbol.for('loader.count')]).toBe(1)
+    folder.write('deep/words.mjs', 'export const word = ;\n')
+    await loader.refresh()
+    expect(problems()).toEqual([expect.stringMatching(/^cordis\.yml:2:3: one: its module cannot be loaded: SyntaxError: /)])
+    expect(folder.words).toHaveLength(6)
+  })
+
+  it('is seen in CommonJS too, and in what it requires', async () => {
     const cjs = (word: string) => folder.plugin(word).replace(/export const name = (.*)/, 'exports.name = $1').replace('export async function apply', 'exports.apply = async function')
     folder.write('c.cjs', cjs('c'))
     folder.write('cordis.yml', '- name: ./c.cjs\n')
     const loader = await folder.boot()
-    folder.write('c.cjs', cjs('c2'))
+    folder.write('d.cjs', 'exports.word = "d"')
+    folder.write('c.cjs', `const { word } = require('./d.cjs')\n${cjs('c2').replace('"+c2"', '"+c2" + word')}`)
     await loader.refresh()
-    expect(folder.words).toEqual(['+c', '-c', '+c2'])
+    folder.write('d.cjs', 'exports.word = "e"')
+    await loader.refresh()
+    expect(folder.words).toEqual(['+c', '-c', '+c2d', '-c2', '+c2e'])
   })
 
   it('restarts who uses its service, and says where that one does not run any more', async () => {

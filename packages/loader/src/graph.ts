@@ -1,0 +1,44 @@
+import { readFile } from 'node:fs/promises'
+import { register } from 'node:module'
+import { dirname, resolve } from 'node:path'
+
+/** `import … from './a.js'`, `export … from`, `import('./a.js')`, `require('./a.cjs')`: what stands in the text, and no more. */
+const RELATIVE = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(["'])(\.{1,2}\/[^"'\n]+)\1/g
+
+/** The texts of a module and of the files beside it that it imports, and so on, by path. A file that is not there has none. */
+export async function filesOf(path: string): Promise<ReadonlyMap<string, string>> {
+  const files = new Map<string, string>()
+  const waiting = [path]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (files.has(next)) continue
+    const text = await readFile(next, 'utf8').catch(() => '')
+    files.set(next, text)
+    for (const [, , specifier] of text.matchAll(RELATIVE)) waiting.push(resolve(dirname(next), specifier!.replace(/[?#].*/, '')))
+  }
+  return files
+}
+
+/** The parameter of a URL that tells one import of a file from another. */
+export const VERSION = 'loader-version'
+
+/** In Node's own thread for it: what a module of a version imports from beside it is of that version too. */
+const HOOK = `export async function resolve(specifier, context, next) {
+  const found = await next(specifier, context)
+  const version = context.parentURL && URL.canParse(context.parentURL) ? new URL(context.parentURL).searchParams.get('${VERSION}') : null
+  if (version === null || !/^\\.{1,2}\\//.test(specifier) || !found.url.startsWith('file:')) return found
+  const url = new URL(found.url)
+  url.searchParams.set('${VERSION}', version)
+  return { ...found, url: url.href }
+}`
+
+let registered = false
+
+/** The URL of a file under a version, under which Node reads it and what it imports anew. Version 0 is the file as it is. */
+export function versioned(url: string, version: number): string {
+  if (version === 0) return url
+  if (!registered) register(`data:text/javascript,${encodeURIComponent(HOOK)}`)
+  registered = true
+  const fresh = new URL(url)
+  fresh.searchParams.set(VERSION, String(version))
+  return fresh.href
+}
