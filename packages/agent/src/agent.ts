@@ -149,4 +149,12 @@ export class Agent {
   dispose(): Promise<void> {
     return this.#core.dispose()
   }
+
+  /**
+   * Stops what runs without ending its turn, flushes, and gives the session back: a resume, in this process or another, goes on with it, as
+   * after a kill. For a host that goes down. The handle's result says `parked`.
+   */
+  park(): Promise<void> {
+    return this.#core.park()
+  }
 }

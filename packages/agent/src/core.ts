@@ -6,9 +6,9 @@ import type { ErrorRecord, EventDraft, Session, SessionEvent, SessionStore, Turn
 import { AgentScope } from './agent-scope.ts'
 import { Agent } from './agent.ts'
 import { Asides } from './asides.ts'
-import { AgentError, CancelledError } from './error.ts'
+import { AgentError, CancelledError, ParkedError } from './error.ts'
 import { isRunContext } from './guards.ts'
-import { type TurnHandle, type TurnResult, lastFinish, resultOf, withdrawnResult } from './handle.ts'
+import { type TurnHandle, type TurnResult, lastFinish, parkedResult, resultOf, withdrawnResult } from './handle.ts'
 import { Driver } from './driver.ts'
 import type { Departures } from './hooks.ts'
 import { ConfigSeed } from './config-seed.ts'
@@ -164,12 +164,17 @@ export class AgentCore {
   }
 
   dispose(): Promise<void> {
-    return (this.disposing ??= this.end())
+    return (this.disposing ??= this.end(new CancelledError('the agent was disposed')))
   }
 
-  private async end(): Promise<void> {
+  /** As {@link dispose}, but the turn that runs stays open in the log. */
+  park(): Promise<void> {
+    return (this.disposing ??= this.end(new ParkedError()))
+  }
+
+  private async end(why: Error): Promise<void> {
     this.driver.end()
-    this.stop('the agent was disposed')
+    this.running?.controller.abort(why)
     this.asides.cancel('the agent was disposed')
     await this.driver.idle()
     await this.asides.settled()
@@ -225,6 +230,12 @@ export class AgentCore {
     const { data } = session.append({ type: 'turn/end', data: { turn: turn.number, reason, settled: session.length - 1, ...(finish && { finish }), ...(error && { error }) } })
     this.running = undefined
     this.result = resultOf(session, turn.seq, data)
+  }
+
+  /** Leaves the turn open in the log, for a resume to go on with. */
+  parkTurn(why: ParkedError): void {
+    this.running = undefined
+    this.result = parkedResult(why)
   }
 
   settleTurn(): void {

@@ -16,8 +16,15 @@ export class SeamError extends HeadraceError {
 
 /** The turn was cancelled. */
 export class CancelledError extends HeadraceError {
-  constructor(reason: string) {
-    super('CANCELLED', reason)
+  constructor(reason: string, code = 'CANCELLED') {
+    super(code, reason)
+  }
+}
+
+/** The turn stops here, and goes on where its session is resumed. */
+export class ParkedError extends CancelledError {
+  constructor() {
+    super('the agent was parked; the turn goes on when its session is resumed', 'PARKED')
   }
 }
 

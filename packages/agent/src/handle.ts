@@ -1,10 +1,11 @@
 import { type Chunk, type Message, NO_USAGE, type Usage, addUsage, textOf } from '@headrace/message'
 import type { ErrorRecord, Session, SessionEvent, TurnFinish, TurnReason } from '@headrace/session'
+import type { ParkedError } from './error.ts'
 
 /** What became of a turn. */
 export interface TurnResult {
-  /** `withdrawn`: the prompt was taken back before its turn began. */
-  readonly reason: TurnReason | 'withdrawn'
+  /** `withdrawn`: the prompt was taken back before its turn began. `parked`: the turn goes on when its session is resumed. */
+  readonly reason: TurnReason | 'withdrawn' | 'parked'
   readonly error?: ErrorRecord
   /** Why the last answer ended. */
   readonly finish?: TurnFinish
@@ -101,6 +102,10 @@ export function resultOf(session: Session, from: number, end: SessionEvent<'turn
 
 export function withdrawnResult(reason: string): TurnResult {
   return { reason: 'withdrawn', error: { code: 'WITHDRAWN', message: reason }, text: '', usage: NO_USAGE, steps: 0, messages: [] }
+}
+
+export function parkedResult({ code, message }: ParkedError): TurnResult {
+  return { ...withdrawnResult(message), reason: 'parked', error: { code, message } }
 }
 
 /** Why the turn's last answer ended; `empty` where it stopped with nothing to read and nothing to call. */

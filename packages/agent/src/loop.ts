@@ -7,7 +7,7 @@ import { withFields } from './config-seed.ts'
 import { type Boundary, type Framing, compose, frame } from './compose.ts'
 import { wireOrder } from './contribution.ts'
 import type { AgentCore, RunningTurn } from './core.ts'
-import { CancelledError, LimitError, SeamError, toRecord } from './error.ts'
+import { CancelledError, LimitError, ParkedError, SeamError, toRecord } from './error.ts'
 import { settleLoading } from './loading.ts'
 import { type Prefix, prefixOf } from './prefix.ts'
 import { cancelled } from './seam.ts'
@@ -37,7 +37,9 @@ export class Loop {
       // A log that could not even take the end of the step has nothing better to say than why.
       if (core.session.ledger.turn?.step) throw error
       const [reason, record] = verdict(error)
-      core.endTurn(reason, record)
+      const parked: unknown = running.turn.signal.reason
+      if (isA(parked, ParkedError)) core.parkTurn(parked)
+      else core.endTurn(reason, record)
     } finally {
       clearTimeout(timer)
     }
@@ -131,7 +133,8 @@ export class Loop {
       return reason
     } catch (error) {
       const [reason, record] = verdict(error)
-      session.closeStep(reason === 'cancelled' ? 'cancelled' : 'error', { ...(record && { error: record }), ...running.weighed })
+      if (isA(turn.signal.reason, ParkedError)) session.closeStep('lost', running.weighed)
+      else session.closeStep(reason === 'cancelled' ? 'cancelled' : 'error', { ...(record && { error: record }), ...running.weighed })
       throw error
     }
   }
@@ -234,7 +237,8 @@ export class Loop {
     } catch (error) {
       if (turn.signal.aborted) {
         const said = draft.message(boundary, repaired)
-        const kept: EventDraft[] = said.content.length > 0 ? [{ type: 'assistant/message', data: { message: said, dispatch, interrupted: true } }] : []
+        // What is parked is asked again, as after a kill.
+        const kept: EventDraft[] = said.content.length > 0 && !isA(turn.signal.reason, ParkedError) ? [{ type: 'assistant/message', data: { message: said, dispatch, interrupted: true } }] : []
         session.append([{ type: 'request/end', data: { dispatch, outcome: 'aborted', ...draft.told } }, ...kept])
         throw cancelled(turn.signal)
       }

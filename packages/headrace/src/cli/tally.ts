@@ -5,7 +5,7 @@ import type { ErrorRecord, SessionEvent, TurnFinish, TurnReason } from '@headrac
 export interface Summary {
   readonly session: string
   /** Of the first turn that was not `done`, else `done`. */
-  readonly reason: TurnReason | 'withdrawn'
+  readonly reason: TurnReason | 'withdrawn' | 'parked'
   readonly error?: ErrorRecord
   /** Why the last answer ended. */
   readonly finish?: TurnFinish
