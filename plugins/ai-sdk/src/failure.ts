@@ -46,11 +46,18 @@ function ofResponse(error: APICallError, status: number, provider: string): Fail
   const report = reportOfBody(error.responseBody ?? '')
   return defined({
     kind: kindOf(status, report),
-    message: told(provider, status, { ...report, message: report.message ?? error.message }),
+    message: told(provider, status, { ...report, message: report.message ?? error.message }) + whereAsked(status, error.url),
     status,
     code: report.code,
     retryAfter: retryAfter(error.responseHeaders ?? {}),
   })
+}
+
+/** Where nothing answers to the path the base URL is the first suspect. Without a query or a name and password: they may be a key. */
+function whereAsked(status: number, url: string): string {
+  if ((status !== 404 && status !== 405) || !URL.canParse(url)) return ''
+  const { origin, pathname } = new URL(url)
+  return /\/v\d/.test(pathname) ? '' : `; asked was ${origin}${pathname}, and the base URL of most servers ends in /v1`
 }
 
 /** An error in mid-stream: an object of the provider's, an `Error`, a text. */

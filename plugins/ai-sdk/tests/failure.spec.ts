@@ -44,6 +44,14 @@ describe('a refused request', () => {
     expect((await failed(endpoint(server.url))).failure).toMatchObject({ kind: 'server', status: 503 })
   })
 
+  it('where nothing answers to the path, says which was asked, and what most base URLs end in', async () => {
+    const url = new URL(await rawServer((_, response) => response.writeHead(404).end()))
+    const { failure } = await failed(endpoint(`http://${url.host}/api`))
+    expect(failure).toMatchObject({ kind: 'invalid', status: 404 })
+    expect(failure.message).toContain(`asked was http://${url.host}/api/chat/completions, and the base URL of most servers ends in /v1`)
+    expect((await failed(endpoint(url.href))).failure.message).not.toContain('asked was')
+  })
+
   it.each([
     [400, 'invalid'], [401, 'auth'], [402, 'auth'], [403, 'auth'], [404, 'invalid'], [408, 'timeout'], [413, 'overflow'], [422, 'invalid'], [429, 'rate-limit'], [500, 'server'], [502, 'server'], [529, 'server'],
   ] as const)('with status %i is of kind %s', async (status, kind) => {
