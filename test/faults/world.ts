@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import type { Context } from 'cordis'
+import type { Context, Plugin } from 'cordis'
 import { expect } from 'vitest'
 import { type SessionEvent, Fold, unpaired } from '@headrace/session'
 import { type Harness, type HarnessOptions, type Script, harness } from '@headrace/testing'
@@ -70,6 +70,10 @@ export interface RunOptions extends Partial<HarnessOptions> {
   readonly strict?: boolean
   /** Cancels the turn when the fault was reached: nothing else would end it. */
   readonly cancels?: boolean
+  /** Services that the bad plugin takes beside the agent's. */
+  readonly inject?: readonly string[]
+  /** Loaded when the bad one is gone. */
+  readonly after?: Plugin
   /** What the bad plugin registers. */
   apply(ctx: Context, reached: () => void): unknown
   /** What must hold of the first turn. */
@@ -80,7 +84,8 @@ export interface RunOptions extends Partial<HarnessOptions> {
  * One turn with a plugin that misbehaves, and one without it. Whatever the fault: both end, the second one well, the log is sound, and
  * nothing is left behind.
  */
-export async function withFault({ what, seam, strict = false, cancels = false, apply, check, ...more }: RunOptions): Promise<void> {
+export async function withFault(options: RunOptions): Promise<void> {
+  const { what, seam, strict = false, cancels = false, apply, check, after, inject = [], plugins = [good, asking], ...more } = options
   injected.faults++
   const before = resources()
   const signals: AbortSignal[] = []
@@ -88,12 +93,13 @@ export async function withFault({ what, seam, strict = false, cancels = false, a
     signals.push(turn.signal)
     return next()
   }))
-  const made = await harness({ script: modelOf(seam === 'agent/request-error'), plugins: [watch, good, asking], settings: { strict, seamTimeout: 30, toolTimeout: 30, grace: 5 }, ...more })
+  const made = await harness({ script: modelOf(seam === 'agent/request-error'), plugins: [watch, ...plugins], settings: { strict, seamTimeout: 30, toolTimeout: 30, grace: 5 }, ...more })
   try {
     const hooks = counts(made)
     let reach = (): void => undefined
     const reached = new Promise<void>((resolve) => (reach = resolve))
-    const fiber = made.ctx.plugin(plugin('bad', (ctx) => apply(ctx, reach)))
+    const bad = plugin('bad', (ctx) => void apply(ctx, reach))
+    const fiber = made.ctx.plugin({ ...bad, inject: [...bad.inject, ...inject] })
     await fiber
     const handle = made.agent.prompt('Hi.')
     if (cancels) void reached.then(() => handle.cancel())
@@ -103,6 +109,7 @@ export async function withFault({ what, seam, strict = false, cancels = false, a
     await check({ made, result, log })
     await settles(Promise.resolve(fiber.dispose()), what)
     expect(counts(made), `${what}: listeners are left`).toEqual(hooks)
+    if (after) await made.ctx.plugin(after as never, undefined)
     expect(await settles(made.run('Again.'), what), `${what}: the next turn`).toMatchObject({ reason: 'done', text: 'Done.' })
     await expectSound(made, what)
     for (const signal of signals) expect(getEventListeners(signal, 'abort').length, `${what}: abort listeners are left`).toBe(0)

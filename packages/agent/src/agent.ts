@@ -26,6 +26,8 @@ export class Agent {
   constructor(core: AgentCore, plugin: string) {
     this.#core = core
     this.plugin = plugin
+    // All of a plugin's listeners share it.
+    Object.freeze(this)
   }
 
   /** The session's id. */

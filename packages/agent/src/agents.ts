@@ -6,6 +6,7 @@ import type { RequestBudget } from '@headrace/tokens'
 import type { Agent } from './agent.ts'
 import { AgentCore, type ContextProvider, type CoreOptions } from './core.ts'
 import { AgentError } from './error.ts'
+import { isList } from './guards.ts'
 import { type Contributor, Departures, kContribution } from './hooks.ts'
 import { pluginOf } from './scope.ts'
 import { checkSeed, toSeed } from './seed.ts'
@@ -225,7 +226,9 @@ function contributor<L extends (...args: never[]) => unknown>(key: string, { ord
 async function listOf(output: Output | Promise<Output>): Promise<readonly Contribution[]> {
   const value = await output
   if (value === undefined || value === null) return []
-  return (Array.isArray(value) ? value : [value]) as readonly Contribution[]
+  if (!Array.isArray(value)) return [value as Contribution]
+  if (!isList(value)) throw new TypeError('returned a list with holes')
+  return value as readonly Contribution[]
 }
 
 function explicitOf({ model, config }: AgentOptions): Partial<CallConfig> {

@@ -2,6 +2,7 @@ import { type ToolMessage, callsOf, copyJson, defined, isA, messageOf } from '@h
 import { type CallOutcome, type EventDraft, type Signed, honestResult } from '@headrace/session'
 import type { AgentCore } from './core.ts'
 import { describe } from './decision.ts'
+import { disown } from './guards.ts'
 import { CancelledError, SeamError } from './error.ts'
 import { wireOrder } from './contribution.ts'
 import { errorOutcome, toOutcome } from './outcome.ts'
@@ -193,14 +194,14 @@ export class CallBatch {
   }
 }
 
-/** What the tool itself says of a call. @throws SeamError that names its plugin, whichever listener waits for it */
+/** What the tool itself says of a call, at once. @throws SeamError that names its plugin, whichever listener waits for it */
 async function ownDecision(call: ToolCall, { definition: { ask }, plugin }: ToolEntry, input: unknown): Promise<CallDecision> {
   if (ask === undefined || ask === false) return 'allow'
   if (ask === true) return Object.freeze({ ask: `Run ${call.name}?` })
   try {
-    // Awaited though it is synchronous: one that is not must neither run unasked nor end the process.
-    const question: unknown = await (ask(input as never) as string | undefined | Promise<string | undefined>)
+    const question: unknown = ask(input as never)
     if (question === undefined) return 'allow'
+    disown(question)
     if (typeof question !== 'string') throw new TypeError(`it gave ${describe(question)}, not a question`)
     return Object.freeze({ ask: question.toWellFormed() })
   } catch (error) {

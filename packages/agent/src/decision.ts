@@ -1,4 +1,4 @@
-import { toConfigPatch } from '@headrace/message'
+import { isA, toConfigPatch } from '@headrace/message'
 import type { ErrorDecision } from './events.ts'
 import { isList, isObject, isPlainObject, strayKey } from './guards.ts'
 import type { SeamRule } from './seam.ts'
@@ -34,6 +34,7 @@ export const errorRule: SeamRule<ErrorDecision> = {
 export function describe(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return isList(value) ? 'a list' : 'a list with holes'
+  if (isA(value, Promise)) return 'a promise'
   if (!isObject(value)) return typeof value === 'undefined' ? 'nothing' : `a ${typeof value}`
   const keys = Object.keys(value).slice(0, 5)
   return keys.length === 0 ? 'an empty object' : `an object with ${keys.join(', ')}`
