@@ -19,7 +19,7 @@ export async function filesOf(path: string): Promise<ReadonlyMap<string, string>
 }
 
 /** The parameter of a URL that tells one import of a file from another. */
-export const VERSION = 'loader-version'
+const VERSION = 'loader-version'
 
 /** In Node's own thread for it: what a module of a version imports from beside it is of that version too. */
 const HOOK = `export async function resolve(specifier, context, next) {
@@ -31,13 +31,18 @@ const HOOK = `export async function resolve(specifier, context, next) {
   return { ...found, url: url.href }
 }`
 
-let registered = false
+/** Of the process, as Node's own memory of modules is. */
+const seen = new Set<string>()
+let version = 0
 
-/** The URL of a file under a version, under which Node reads it and what it imports anew. Version 0 is the file as it is. */
-export function versioned(url: string, version: number): string {
-  if (version === 0) return url
-  if (!registered) register(`data:text/javascript,${encodeURIComponent(HOOK)}`)
-  registered = true
+/** The URL under which Node reads a file, and what it imports, anew. The first one is the file as it is, for whoever else imports it. */
+export function nextVersion(url: string): string {
+  if (!seen.has(url)) {
+    seen.add(url)
+    return url
+  }
+  if (version === 0) register(`data:text/javascript,${encodeURIComponent(HOOK)}`)
+  version++
   const fresh = new URL(url)
   fresh.searchParams.set(VERSION, String(version))
   return fresh.href

@@ -82,7 +82,7 @@ export class Loader {
     this.file = resolve(file)
     this.env = env
     this.timeout = timeout
-    this.modules = new Modules(this.file, fallbacks)
+    this.modules = new Modules(this.file, fallbacks, timeout)
   }
 
   /** The entries that were started, in the order of the file. */

@@ -5,8 +5,9 @@ import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'cordis'
 import { messageOf } from '@headrace/message'
 import type { Entry } from './entry.ts'
-import { filesOf, versioned } from './graph.ts'
+import { filesOf, nextVersion } from './graph.ts'
 import { NotFound, isPath, resolveModule } from './resolve.ts'
+import { within } from './state.ts'
 
 type Module = Readonly<Record<string, unknown>>
 
@@ -24,13 +25,16 @@ export class Modules {
   private readonly fallbacks: readonly string[]
   private readonly loaded = new Map<string, Loaded>()
   private readonly own = new Set<string>()
-  private readonly asked = new Set<string>()
-  private version = 0
+  private readonly timeout: number
 
-  /** @param fallbacks files whose packages count where the app's own folder has none of that name */
-  constructor(file: string, fallbacks: readonly string[]) {
+  /**
+   * @param fallbacks files whose packages count where the app's own folder has none of that name
+   * @param timeout milliseconds that a module may take
+   */
+  constructor(file: string, fallbacks: readonly string[], timeout: number) {
     this.file = file
     this.fallbacks = fallbacks
+    this.timeout = timeout
   }
 
   /** Paths of the app's own modules that were asked for, and of the files beside them that they import. */
@@ -63,7 +67,7 @@ export class Modules {
 
   private async once(url: string): Promise<Loaded> {
     const known = this.loaded.get(url)
-    return known ?? this.keep(url, undefined, await importModule(url))
+    return known ?? this.keep(url, undefined, await importModule(url, this.timeout))
   }
 
   private async fresh(url: string): Promise<Loaded> {
@@ -72,11 +76,9 @@ export class Modules {
     const stamp = createHash('sha256').update(JSON.stringify([...files])).digest('hex')
     const known = this.loaded.get(url)
     if (known?.stamp === stamp) return known
-    // Of the first look nothing is old. What could not be loaded is tried again at each look.
-    const version = this.asked.has(url) ? ++this.version : 0
-    this.asked.add(url)
     for (const path of files.keys()) await forget(path)
-    return this.keep(url, stamp, await importModule(versioned(url, version)))
+    // What could not be loaded is tried again at each look.
+    return this.keep(url, stamp, await importModule(nextVersion(url), this.timeout))
   }
 
   private keep(url: string, stamp: string | undefined, module: Module): Loaded {
@@ -92,9 +94,11 @@ async function forget(path: string): Promise<void> {
   delete createRequire(real).cache[real]
 }
 
-async function importModule(url: string): Promise<Module> {
+async function importModule(url: string, timeout: number): Promise<Module> {
   try {
-    return await import(/* @vite-ignore */ url) as Module
+    const loading = import(/* @vite-ignore */ url) as Promise<Module>
+    if (!await within(timeout, loading)) throw new Error(`it took longer than ${timeout} ms`)
+    return await loading
   } catch (error) {
     throw new Error(`its module cannot be loaded: ${error instanceof SyntaxError ? 'SyntaxError: ' : ''}${messageOf(error)}`, { cause: error })
   }

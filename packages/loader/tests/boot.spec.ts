@@ -85,6 +85,23 @@ export async function apply(ctx) { await ctx.plugin({ name: 'inner', Config, app
     expect(await folder.refusal('- id: hangs\n  name: ./hangs.mjs\n', { timeout: 100 })).toEqual(['cordis.yml:1:3: hangs: did not come to an end of loading'])
   })
 
+  it('gives up on a module that never ends loading', async () => {
+    folder.write('hangs.mjs', 'await new Promise(() => {})\nexport const apply = async () => {}\n')
+    const problem = 'cordis.yml:2:3: hangs: its module cannot be loaded: it took longer than 100 ms'
+    expect(await folder.refusal('- id: hangs\n  name: ./hangs.mjs\n', { timeout: 100 })).toEqual([problem])
+  })
+
+  it('reads modules anew each time it is called', async () => {
+    folder.write('one.mjs', folder.plugin('one'))
+    folder.write('cordis.yml', '- name: ./one.mjs\n')
+    await (await folder.boot()).stop()
+    folder.write('one.mjs', folder.plugin('one b'))
+    await (await folder.boot()).stop()
+    folder.write('one.mjs', folder.plugin('one c'))
+    await (await folder.boot()).stop()
+    expect(folder.words).toEqual(['+one', '-one', '+one b', '-one b', '+one c', '-one c'])
+  })
+
   it('may be called in a plugin, which takes the app with it', async () => {
     folder.write('one.mjs', folder.plugin('one'))
     folder.write('cordis.yml', '- name: ./one.mjs\n')
