@@ -2,6 +2,7 @@ import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { blocksOf } from '../docs/blocks.ts'
 import { root } from '../rules/workspace.ts'
 import { Folder } from './folder.ts'
 import { type Outcome, run, succeed } from './process.ts'
@@ -59,14 +60,15 @@ describe('a plugin that headrace create plugin made, outside of any workspace', 
     const host = await Folder.with(['headrace'], { 'headrace-plugin-runbook': `file:${join(folder.path, tarball!)}` })
     try {
       expect((await readdir(join(host.path, 'node_modules/headrace-plugin-runbook'))).sort()).toEqual(['README.md', 'lib', 'package.json'])
+      // As the README of what was made shows it.
+      const [use] = blocksOf('README.md', await readFile(join(path, 'README.md'), 'utf8'))
       const source = `
         import { Context } from 'cordis'
         import headrace from 'headrace'
-        import * as runbook from 'headrace-plugin-runbook'
         const ctx = new Context()
         await ctx.plugin(headrace, { store: false, providers: false })
-        const fiber = await ctx.plugin(runbook, { limit: 1 })
-        console.log(fiber.state, runbook.name)
+        ${use!.text}
+        for (const { state } of ctx.registry.get(plugin)!.fibers) console.log(state, plugin.name)
         await ctx.fiber.dispose()
       `
       const file = await host.write('host.ts', source)
