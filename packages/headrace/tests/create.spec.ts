@@ -110,6 +110,13 @@ describe('a folder that cannot be written to its end', () => {
     expect(await readdir(join(lab.cwd, 'x'))).toEqual(['.git'])
   })
 
+  it('never has a file that is there written over', async () => {
+    await mkdir(join(lab.cwd, 'x/.git'), { recursive: true })
+    await writeFile(join(lab.cwd, 'x/.git/config'), 'mine')
+    await expect(writeNewFolder(join(lab.cwd, 'x'), new Map([['a', 'a'], ['.git/config', 'b']]))).rejects.toThrow('could not be written')
+    expect([lab.read('x/.git/config'), await readdir(join(lab.cwd, 'x'))]).toEqual(['mine', ['.git']])
+  })
+
   it('is not one behind a link that leads nowhere', async () => {
     await symlink(join(lab.cwd, 'nowhere'), join(lab.cwd, 'link'))
     await expect(writeNewFolder(join(lab.cwd, 'link'), new Map([['a', 'a']]))).rejects.toThrow('could not be written')
