@@ -167,6 +167,14 @@ it('hot reload: a tool\'s plugin is edited under a running agent; its session go
   expect(lab.files()).toEqual(['kept.jsonl'])
 })
 
+it('headrace check says what is wrong with an app, and starts nothing', async () => {
+  write('one.mjs', 'export const name = "one"\nexport async function apply() { console.log("up") }\n')
+  write('cordis.yml', '- name: ./one.mjs\n- { name: headrace, config: { modle: x } }\n')
+  expect(await lab.run(['check'])).toEqual({ code: 1, out: '', err: expect.stringMatching(/^cordis\.yml:2:31: headrace: config\.modle: there is no such key; did you mean "model"\?; there is model, .*\n$/) as string })
+  write('cordis.yml', '- name: ./one.mjs\n- { name: headrace, config: { model: lab/one, skills: false } }\n')
+  expect(await lab.run(['check', 'cordis.yml'])).toEqual({ code: 0, out: 'ok: cordis.yml\n', err: '' })
+})
+
 describe('headrace run --app', () => {
   it('gives the prompt to an agent of that app, in its store, and goes on with it', async () => {
     const server = await lab.serve((body) => `${body.model} ${(body.tools ?? []).map((tool) => tool.function.name).join(' ')}`)

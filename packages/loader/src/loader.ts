@@ -9,6 +9,9 @@ import { LoaderError, type Problem, lineOf } from './problem.ts'
 import { isActive, isFailed, movingPart, whyNot, within } from './state.ts'
 import { FileWatch } from './watch.ts'
 
+/** Milliseconds. */
+const TIMEOUT = 30_000
+
 declare module 'cordis' {
   interface Events {
     /** What a loader did, or could not do. */
@@ -61,6 +64,16 @@ export async function boot(ctx: Context, options: BootOptions = {}): Promise<Loa
   return loader
 }
 
+/** Reads and checks an app, its modules and configs, and starts nothing. Gives all that is wrong, by the order of the file. */
+export async function check({ file = 'cordis.yml', env = process.env, timeout = TIMEOUT, fallbacks = [] }: BootOptions = {}): Promise<readonly Problem[]> {
+  try {
+    return (await readApp(resolve(file), file, new Modules(resolve(file), fallbacks, timeout), env)).problems
+  } catch (error) {
+    if (error instanceof LoaderError) return error.problems
+    throw error
+  }
+}
+
 /** An app that runs. Everything that changes it is done one after another. */
 export class Loader {
   private readonly ctx: Context
@@ -76,7 +89,7 @@ export class Loader {
   /** Problems of the last look: each is told once while it lasts. */
   private told = new Set<string>()
 
-  constructor(ctx: Context, { file = 'cordis.yml', env = process.env, timeout = 30_000, fallbacks = [] }: BootOptions) {
+  constructor(ctx: Context, { file = 'cordis.yml', env = process.env, timeout = TIMEOUT, fallbacks = [] }: BootOptions) {
     this.ctx = ctx
     this.shown = file
     this.file = resolve(file)

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { check, lineOf } from '@headrace/loader'
 import { Folder } from './folder.ts'
 
 let folder: Folder
@@ -110,4 +111,16 @@ export async function apply(ctx) { await ctx.plugin({ name: 'inner', Config, app
     await fiber.dispose()
     expect(folder.words).toEqual(['+one', '-one'])
   })
+})
+
+it('check gives the problems of an app, and starts nothing', async () => {
+  folder.write('one.mjs', folder.plugin('one'))
+  const lines = async (yml: string) => {
+    folder.write('cordis.yml', yml)
+    return (await check({ file: folder.at('cordis.yml'), env: {} })).map((problem) => lineOf(problem).replace(`${folder.path}/`, ''))
+  }
+  expect(await lines('- name: ./one.mjs\n')).toEqual([])
+  expect(await lines('- name: ./one.mjs\n  config: "${NOT_SET}"\n')).toEqual(['cordis.yml:2:3: ./one.mjs: config: the variable NOT_SET is not set; set it, or write ${NOT_SET:-default}'])
+  expect(await lines('- [\n')).toEqual([expect.stringMatching(/^cordis\.yml:2:1: /)])
+  expect(folder.words).toEqual([])
 })

@@ -19,6 +19,7 @@ const commands = {
   verify: async () => (await import('./verify.ts')).verify,
   skills: async () => (await import('./skills.ts')).skills,
   start: async () => (await import('./start.ts')).start,
+  check: async () => (await import('./check.ts')).check,
   plugins: async () => (await import('./plugins.ts')).plugins,
   create: async () => (await import('./create.ts')).createPlugin,
 }
@@ -104,6 +105,11 @@ function defineApp(root: Command, terminal: Terminal, done: (code: number) => vo
     .option('--watch', 'follow the file, and the modules that it names by a path')
     .option('--debug', 'show stacks and what plugins log')
     .action(async (file: string, options: StartOptions) => done(await (await commands.start())(file, options, terminal)))
+  root.command('check')
+    .description('read the app of a YAML file, import its modules and check their configs; starts nothing')
+    .argument('[file]', 'the app', 'cordis.yml')
+    .option('--debug', 'show the stack of an error')
+    .action(async (file: string) => done(await (await commands.check())(file, terminal)))
   root.command('plugins')
     .description('list the plugins, what each brings, and what it costs in a first request; nothing is sent')
     .option('--app <file>', 'of the app that a YAML file describes, in the place of the usual set')
@@ -137,7 +143,7 @@ function defineCreate(root: Command, terminal: Terminal, done: (code: number) =>
 
 /** Commander's words, without what came behind an unknown option's name. */
 function usageProblem({ code, message }: CommanderError): string {
-  if (code === 'commander.help') return 'say what to do: run, start, sessions, explain, verify, skills, plugins or create; see headrace --help'
+  if (code === 'commander.help') return 'say what to do: run, start, check, plugins, sessions, explain, verify, skills or create; see headrace --help'
   if (code === 'commander.unknownOption') {
     const flag = /'(--[^'=\s]+|-[^'])/.exec(message)?.[1] ?? ''
     const isKey = /key|token|secret|auth/i.test(flag)
