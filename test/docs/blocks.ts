@@ -20,10 +20,13 @@ export const CODE: readonly string[] = ['ts', 'js']
 /** What is shown and not run. */
 export const NOT_CODE: readonly string[] = ['', 'text', 'sh', 'console', 'json', 'jsonc', 'yaml', 'markdown', 'mermaid']
 
+/** Made from docstrings, or not ours. */
+const MADE = /^(reference|\.vitepress)\/|(^|\/)node_modules\//
+
 /** Everything that people read to learn headrace. */
 export function pages(): readonly string[] {
   const readmes = ['packages', 'plugins', 'examples'].flatMap((folder) => readdirSync(`${root}${folder}`).map((name) => `${folder}/${name}/README.md`))
-  const docs = readdirSync(`${root}docs`).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)
+  const docs = readdirSync(`${root}docs`, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md') && !MADE.test(name)).map((name) => `docs/${name}`)
   return ['README.md', ...docs, ...readmes.filter((page) => existsSync(`${root}${page}`))]
 }
 
