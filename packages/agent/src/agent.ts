@@ -4,6 +4,7 @@ import type { RunContext } from '@headrace/run-context'
 import type { EntryId, SessionEvent, SessionView } from '@headrace/session'
 import type { AgentCore } from './core.ts'
 import type { TurnHandle } from './handle.ts'
+import { checkOptions } from './options.ts'
 import { type RewindOptions, rewind } from './rewind.ts'
 import { ownerOf } from './scope.ts'
 import { type AskOptions, type SideAnswer, askAside } from './side-request.ts'
@@ -50,6 +51,11 @@ export class Agent {
     return this.#core.scope.contextOf(this.plugin)
   }
 
+  /** `waiting`: it has something to do, and waits for a place among the app's turns (`concurrentTurns`). */
+  get state(): 'idle' | 'waiting' | 'running' {
+    return this.#core.driver.state
+  }
+
   /** The handle of the turn that runs. */
   get turn(): TurnHandle | undefined {
     return this.#core.handle
@@ -60,7 +66,9 @@ export class Agent {
    *
    * @throws AgentError where it is empty or the queue is full
    */
-  prompt(input: ContentInput, { context }: { readonly context?: RunContext } = {}): TurnHandle {
+  prompt(input: ContentInput, options: { readonly context?: RunContext } = {}): TurnHandle {
+    checkOptions('agent.prompt', options, ['context'])
+    const { context } = options
     return this.woken(this.#core.inbox.prompt(input, this.plugin, { context }))
   }
 

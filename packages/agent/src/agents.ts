@@ -8,9 +8,11 @@ import { AgentCore, type ContextProvider, type CoreOptions } from './core.ts'
 import { AgentError } from './error.ts'
 import { isList } from './guards.ts'
 import { type Contributor, Departures, kContribution } from './hooks.ts'
+import { checkOptions, namesOf } from './options.ts'
+import { Places } from './places.ts'
 import { pluginOf } from './scope.ts'
 import { checkSeed, toSeed } from './seed.ts'
-import { LimitsSchema, type Limits, type Settings, SettingsSchema } from './settings.ts'
+import { type Limits, type Settings, SettingsSchema, checkSettings, toLimits } from './settings.ts'
 import type { Step, Turn } from './turn.ts'
 
 declare module 'cordis' {
@@ -52,6 +54,8 @@ export interface ForkOptions extends ResumeOptions {
   readonly id?: string
 }
 
+const SHARED = namesOf<AgentOptions>({ cwd: true, model: true, config: true, limits: true, strict: true, context: true, budget: true, seed: true })
+
 /** Gives a message for a seam; blank text and nothing are left out. */
 export type ContributionSource<A extends unknown[]> = (...args: A) => Output | Promise<Output>
 type Output = ContributionInput | readonly ContributionInput[] | undefined | null
@@ -63,13 +67,16 @@ export class AgentsService extends Service {
   private readonly settings: Settings
   private readonly live = new Map<string, AgentCore>()
   private readonly departures: Departures
+  private readonly places: Places
   private readonly own: Context
   /** What plugins said for agents that say nothing else; what was said last counts. */
   private readonly said: Partial<CallConfig>[] = []
 
   constructor(ctx: Context, settings: Settings) {
     super(ctx, 'agents')
-    this.settings = settings
+    checkSettings(settings)
+    this.settings = { ...settings, limits: toLimits(settings.limits) }
+    this.places = new Places(settings.concurrentTurns)
     this.own = ctx
     this.departures = new Departures(ctx)
   }
@@ -90,6 +97,7 @@ export class AgentsService extends Service {
 
   /** Begins a session and drives it. It goes with the caller's plugin. @throws SessionExistsError, StoreError, ConfigError */
   async create(options: CreateOptions = {}): Promise<Agent> {
+    checkOptions('agents.create', options, [...SHARED, 'id'])
     const { ctx } = this
     const cwd = resolve(options.cwd ?? process.cwd())
     const settings = this.settingsFor(options)
@@ -98,7 +106,7 @@ export class AgentsService extends Service {
     const config = { ...this.defaults, ...explicit }
     const seed = options.seed && toSeed(options.seed)
     const opening = { id: options.id ?? newSessionId(), cwd, ...(Object.keys(config).length > 0 && { config }), ...(seed && { seed }) }
-    const session = await Session.create(store, opening, { strict: settings.strict })
+    const session = await Session.create(store, opening, { strict: settings.strict, maxEvent: settings.limits.event })
     const { context, budget } = options
     const core = await this.adopt(ctx, { session, store, settings, cwd, explicit, context, budget, resumed: false, forked: false })
     return core.view(pluginOf(ctx))
@@ -110,7 +118,8 @@ export class AgentsService extends Service {
    *
    * @throws SessionNotFoundError, SessionBusyError, LogError, StoreError
    */
-  resume(id: string, options: ResumeOptions = {}): Promise<Agent> {
+  async resume(id: string, options: ResumeOptions = {}): Promise<Agent> {
+    checkOptions('agents.resume', options, [...SHARED, 'turn'])
     return this.open(this.ctx, id, options, false)
   }
 
@@ -119,7 +128,7 @@ export class AgentsService extends Service {
     const settings = this.settingsFor(options)
     const store = this.own.sessions.current
     const explicit = explicitOf(options)
-    const session = await Session.open(store, id, { strict: settings.strict })
+    const session = await Session.open(store, id, { strict: settings.strict, maxEvent: settings.limits.event })
     try {
       if (options.seed) checkSeed(toSeed(options.seed), session.deriveMessages())
       if (forked) for (const { seq } of session.ledger.queue) session.append({ type: 'prompt/withdrawn', data: { prompt: seq, reason: 'the session was forked; the prompt waits in its parent' } })
@@ -149,20 +158,22 @@ export class AgentsService extends Service {
    *
    * @throws LogError where the parent has no event `at`; what {@link resume} throws
    */
-  async fork(parent: string, { at, id = newSessionId(), ...options }: ForkOptions = {}): Promise<Agent> {
+  async fork(parent: string, given: ForkOptions = {}): Promise<Agent> {
+    checkOptions('agents.fork', given, [...SHARED, 'turn', 'at', 'id'])
     const { ctx } = this
+    const { at, id = newSessionId(), ...options } = given
     await forkLog(this.own.sessions.current, parent, id, at)
     return this.open(ctx, id, options, true)
   }
 
   /** @throws where the plugin that asked for the agent is gone by now; the session is given back then */
   private async adopt(home: Context, parts: Pick<CoreOptions, 'session' | 'store' | 'settings' | 'cwd' | 'explicit' | 'context' | 'budget' | 'resumed' | 'forked'>): Promise<AgentCore> {
-    const { own, live, departures, defaults } = this
+    const { own, live, departures, places, defaults } = this
     const { llm, tools, system } = own
     const { id } = parts.session
     try {
       const core = new AgentCore({
-        ...parts, ctx: own, home, departures, defaults,
+        ...parts, ctx: own, home, departures, places, defaults,
         llm: llm.registry, tools: tools.registry, system: system.registry,
       })
       const forget = home.effect(() => {
@@ -182,12 +193,17 @@ export class AgentsService extends Service {
   }
 
   private settingsFor({ limits, strict }: AgentOptions): Settings {
-    return { ...this.settings, limits: LimitsSchema({ ...this.settings.limits, ...limits }), strict: strict ?? this.settings.strict }
+    return { ...this.settings, limits: toLimits({ ...this.settings.limits, ...limits }), strict: strict ?? this.settings.strict }
   }
 
   /** The agent of a session that is driven in this process, as the caller's plugin sees it. */
   get(id: string): Agent | undefined {
     return this.live.get(id)?.view(pluginOf(this.ctx))
+  }
+
+  /** Turns that run, and that wait for a place among them (`concurrentTurns`). */
+  get turns(): { readonly running: number; readonly waiting: number } {
+    return this.places.load
   }
 
   /** Ids of the sessions that are driven in this process. */

@@ -15,6 +15,7 @@ import { ConfigSeed } from './config-seed.ts'
 import { Inbox } from './inbox.ts'
 import type { AdapterRegistry } from './llm.ts'
 import { Loop } from './loop.ts'
+import type { Places } from './places.ts'
 import { LateListeners, type Prefix, recordedPrefix } from './prefix.ts'
 import { Reporter } from './report.ts'
 import { orCancelled } from './seam.ts'
@@ -37,6 +38,7 @@ export interface CoreOptions {
   readonly system: SystemRegistry
   readonly settings: Settings
   readonly departures: Departures
+  readonly places: Places
   readonly cwd: string
   /** Fills what nobody said. */
   readonly defaults: Partial<CallConfig>
@@ -121,7 +123,7 @@ export class AgentCore {
     this.inbox = new Inbox({ session, contexts: this.contexts, reporter: this.reporter, limit: settings.limits.queue, stop: (reason) => this.stop(reason) })
     this.seed = new ConfigSeed(session, options.defaults, options.explicit)
     const loop = new Loop(this)
-    this.driver = new Driver({ session, held: options.resumed, turn: () => loop.turn(), fail: (error) => this.fail(error) })
+    this.driver = new Driver({ session, places: options.places, held: options.resumed, turn: () => loop.turn(), fail: (error) => this.fail(error) })
     for (const event of session.eventsOf('run/context', 'prompt/queued')) this.contexts.apply(event)
     session.live.onError = (error) => this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session.live', problem: messageOf(error) })
     session.live.on('event', (event) => this.tell(event))
@@ -260,6 +262,7 @@ export class AgentCore {
   }
 
   private tell(event: SessionEvent): void {
+    if (event.type === 'prompt/withdrawn') this.driver.reconsider()
     this.contexts.apply(event)
     for (const handle of this.following) handle.push(event)
     this.seams.sessionEvent(event)

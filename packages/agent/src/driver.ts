@@ -1,8 +1,10 @@
 import type { Session } from '@headrace/session'
+import type { Places } from './places.ts'
 
 /** What a driver drives. */
 export interface DriverOptions {
   readonly session: Session
+  readonly places: Places
   /** The queue waits for `wake()`. */
   readonly held: boolean
   /** Runs one turn to its end. */
@@ -19,6 +21,8 @@ export class Driver {
   private ended = false
   /** How many hold it up: no turn begins meanwhile. */
   private pauses = 0
+  /** Aborted, it does not wait for a place any more. */
+  private waiting: AbortController | undefined
 
   constructor(options: DriverOptions) {
     this.options = options
@@ -38,6 +42,7 @@ export class Driver {
   /** Does something between turns: the one that runs may end, none begins until it is done. */
   async between<T>(act: () => Promise<T>): Promise<T> {
     this.pauses++
+    this.reconsider()
     try {
       return await act()
     } finally {
@@ -54,6 +59,17 @@ export class Driver {
   /** No turn begins any more. */
   end(): void {
     this.ended = true
+    this.reconsider()
+  }
+
+  get state(): 'idle' | 'waiting' | 'running' {
+    if (!this.driving) return 'idle'
+    return this.waiting ? 'waiting' : 'running'
+  }
+
+  /** Gives its place in the line up where nothing is left to do. */
+  reconsider(): void {
+    if (!this.hasWork()) this.waiting?.abort()
   }
 
   private drive(): void {
@@ -61,7 +77,7 @@ export class Driver {
     const run = async (): Promise<void> => {
       await Promise.resolve()
       try {
-        while (this.hasWork()) await this.options.turn()
+        while (this.hasWork()) await this.next()
       } catch (error) {
         // The log takes no more.
         this.held = true
@@ -72,6 +88,19 @@ export class Driver {
       }
     }
     this.driving = run()
+  }
+
+  /** A turn, as soon as there is a place for it. */
+  private async next(): Promise<void> {
+    const waiting = (this.waiting = new AbortController())
+    try {
+      await this.options.places.run(waiting.signal, async () => {
+        this.waiting = undefined
+        if (this.hasWork()) await this.options.turn()
+      })
+    } finally {
+      this.waiting = undefined
+    }
   }
 
   private hasWork(): boolean {

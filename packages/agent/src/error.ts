@@ -31,7 +31,7 @@ export class ParkedError extends CancelledError {
 /** The turn reached one of its limits. */
 export class LimitError extends HeadraceError {
   constructor(limit: string, value: number) {
-    super('LIMIT_REACHED', `the turn reached its limit of ${value} ${limit}; raise limits.${limit} if that is too few`)
+    super('LIMIT_REACHED', `the turn reached its limit of ${value} ${limit === 'time' ? 'ms' : limit} (limits.${limit}); raise it if that is too little`)
   }
 }
 

@@ -2,6 +2,7 @@ import type { Owner } from '@headrace/message'
 import type { Session, SessionEvent } from '@headrace/session'
 import type { AgentCore } from './core.ts'
 import { AgentError } from './error.ts'
+import { checkOptions, namesOf } from './options.ts'
 
 /** How far a session goes back: `turns` or `to`, not both. */
 export interface RewindOptions {
@@ -17,6 +18,8 @@ export interface RewindOptions {
   readonly reason?: string
 }
 
+const OPTIONS = namesOf<RewindOptions>({ turns: true, to: true, cancel: true, queue: true, reason: true })
+
 /**
  * Takes a session back to the beginning of a turn (`surface/rewind`). No turn begins meanwhile; what waits goes on behind it. The log keeps
  * everything, and what tools did stays done.
@@ -26,6 +29,7 @@ export interface RewindOptions {
 export function rewind(core: AgentCore, owner: Owner, options: RewindOptions, reason: string): Promise<SessionEvent<'surface/rewind'>> {
   const { session } = core
   return core.driver.between(async () => {
+    checkOptions('agent.rewind', options, OPTIONS)
     targetOf(session, options)
     if (session.ledger.turn && options.cancel !== true) throw new AgentError('TURN_RUNS', 'a turn runs; let it end, or rewind with { cancel: true }')
     core.cancel(reason, options.queue ?? 'keep')

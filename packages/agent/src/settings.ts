@@ -1,4 +1,5 @@
 import z from 'schemastery'
+import { checkOptions } from './options.ts'
 
 /** What bounds a turn. Reached, the turn ends with the reason `limit`. */
 export interface Limits {
@@ -14,10 +15,14 @@ export interface Limits {
   readonly toolOutput: number
   /** Prompts that may wait. */
   readonly queue: number
+  /** UTF-16 units of an event's JSON; a larger one is refused before anything of it is written. */
+  readonly event: number
 }
 
 export interface Settings {
   readonly limits: Limits
+  /** Turns that run at once in the app; others wait in order. One that begins inside another, as a subagent's, shares its place. */
+  readonly concurrentTurns: number
   /** Milliseconds a listener of a seam may take. */
   readonly seamTimeout: number
   /** Milliseconds an instance's first turn waits for plugins that are loading. */
@@ -37,13 +42,26 @@ export const LimitsSchema: z<Partial<Limits>, Limits> = z.object({
   answer: z.natural().min(1).default(4_000_000),
   toolOutput: z.natural().min(100).default(200_000),
   queue: z.natural().min(1).default(1_000),
+  event: z.natural().min(1_000).default(32_000_000),
 })
 
 export const SettingsSchema: z<Partial<Omit<Settings, 'limits'>> & { limits?: Partial<Limits> }, Settings> = z.object({
   limits: LimitsSchema,
+  concurrentTurns: z.natural().min(1).default(100),
   seamTimeout: z.natural().min(1).default(30_000),
   loadTimeout: z.natural().default(5_000),
   toolTimeout: z.natural().min(1).default(600_000),
   grace: z.natural().default(2_000),
   strict: z.boolean().default(process.env.NODE_ENV !== 'production'),
 })
+
+/** Refuses names that the schemas, which keep what they do not know, would pass over. @throws AgentError */
+export function checkSettings(settings: object): void {
+  checkOptions('@headrace/agent', settings, Object.keys(SettingsSchema.dict!))
+}
+
+/** @throws AgentError, and the schema's own error for a value that is none */
+export function toLimits(limits: Partial<Limits>): Limits {
+  checkOptions('limits', limits, Object.keys(LimitsSchema.dict!))
+  return LimitsSchema(limits)
+}

@@ -4,6 +4,7 @@ import { ModelError } from './adapter.ts'
 import { AnswerDraft } from './answer.ts'
 import type { AgentCore } from './core.ts'
 import { AgentError } from './error.ts'
+import { checkOptions, namesOf } from './options.ts'
 import { pull } from './stream.ts'
 import type { Turn } from './turn.ts'
 
@@ -16,6 +17,8 @@ export interface AskOptions {
   readonly tools?: 'same' | 'none'
   readonly signal?: AbortSignal
 }
+
+const OPTIONS = namesOf<AskOptions>({ purpose: true, config: true, tools: true, signal: true })
 
 export interface SideAnswer {
   readonly message: AssistantMessage
@@ -34,6 +37,7 @@ export function askAside(core: AgentCore, owner: string, inputs: readonly Contri
 }
 
 async function ask(core: AgentCore, owner: string, inputs: readonly ContributionInput[], options: AskOptions, ending: AbortSignal): Promise<SideAnswer> {
+  checkOptions('agent.ask', options, OPTIONS)
   const { session } = core
   const { header } = session.headers
   if (!header) throw new AgentError('ASK_TOO_EARLY', 'a side request goes under the header of the last request, and this session has sent none yet; prompt it first')
@@ -66,7 +70,7 @@ async function receive(core: AgentCore, request: Request): Promise<SideAnswer> {
   let message: AssistantMessage
   try {
     llm.issue(request, core.blobs)
-    await pull(seams.stream(turn, request, () => llm.stream(request)), request.signal, (chunk) => draft.add(chunk))
+    await pull(seams.stream(turn, request, () => llm.stream(request)), request.signal, (chunk) => void draft.add(chunk))
     if (!draft.finish) throw new ModelError({ kind: 'network', message: 'the answer ended before it was complete' })
     message = draft.message(dispatch, () => undefined)
   } catch (error) {

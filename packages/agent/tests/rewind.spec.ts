@@ -147,7 +147,7 @@ describe('rewind', () => {
     const made = await app({ script: (request) => (texts(request).at(-1) === 'two' ? { text: 'half', hang: true } : `answer to ${texts(request).at(-1)}`) })
     await made.run('one')
     const running = made.agent.prompt('two')
-    await running.accepted
+    await expect.poll(() => made.agent.turn).toBeDefined()
     await expect(made.agent.rewind()).rejects.toThrow(expect.objectContaining({ code: 'TURN_RUNS' }))
     await expect(made.agent.rewind()).rejects.toThrow('a turn runs; let it end, or rewind with { cancel: true }')
     const waits = made.agent.prompt('three')
@@ -162,9 +162,9 @@ describe('rewind', () => {
   it('with queue: withdraw takes the prompts back that wait', async () => {
     const made = await app({ script: (request, index) => (texts(request).at(-1) === 'two' ? { hang: true } : `answer ${index}`) })
     await made.run('one')
-    const running = made.agent.prompt('two')
+    void made.agent.prompt('two')
     const waits = made.agent.prompt('three')
-    await running.accepted
+    await expect.poll(() => made.agent.turn).toBeDefined()
     await made.agent.rewind({ cancel: true, queue: 'withdraw' })
     expect((await waits.result).reason).toBe('withdrawn')
     await made.agent.idle()
@@ -201,9 +201,9 @@ describe('rewind', () => {
   it('does not wake a resumed session: its queue waits for wake()', async () => {
     const made = await app({ script: (request) => (texts(request).at(-1) === 'two' ? { hang: true } : 'fine') })
     await made.run('one')
-    const running = made.agent.prompt('two')
+    void made.agent.prompt('two')
     void made.agent.prompt('three')
-    await running.accepted
+    await expect.poll(() => made.agent.turn).toBeDefined()
     const agent = await made.resume()
     await agent.rewind({ to: 1 })
     await agent.idle()

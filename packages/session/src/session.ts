@@ -14,6 +14,8 @@ import { SessionView } from './view.ts'
 export interface SessionOptions {
   /** Checks each request against a second fold of the serialised events before it leaves. */
   readonly strict?: boolean
+  /** UTF-16 units of an event's JSON; a larger one is refused. Default: without a bound. */
+  readonly maxEvent?: number
   /** Milliseconds since the epoch; for tests. */
   readonly now?: () => number
 }
@@ -43,6 +45,7 @@ export class Session {
   readonly view = new SessionView(this)
   private readonly lease: Lease
   private readonly now: () => number
+  private readonly maxEvent: number
   private readonly log: SessionEvent[] = []
   private fold = new Fold()
   private readonly witness: Witness | undefined
@@ -54,6 +57,7 @@ export class Session {
     this.id = lease.id
     this.lease = lease
     this.now = options.now ?? Date.now
+    this.maxEvent = options.maxEvent ?? Infinity
     this.witness = options.strict ? new Witness(lease.id) : undefined
     const lost = (): void => void (this.closed ??= 'another process took its lease')
     if (lease.lost.aborted) lost()
@@ -181,6 +185,7 @@ export class Session {
         events.push(event)
       }
       batch = new Batch(events)
+      if (this.maxEvent < Infinity) this.checkSizes(batch)
       if (events.length > 0) this.lease.append(batch)
     } catch (error) {
       // All or nothing: what the fold took of the batch is forgotten by folding anew. Only a refusal costs that.
@@ -190,6 +195,14 @@ export class Session {
     for (const event of events) this.log.push(event)
     if (this.witness) for (const json of batch.json) this.witness.feed(json)
     return events
+  }
+
+  /** The JSON is made here, for the store. */
+  private checkSizes({ events, json }: Batch): void {
+    const large = json.findIndex((text) => text.length > this.maxEvent)
+    if (large < 0) return
+    const { seq, type } = events[large]!
+    throw new LogError(`a ${type} of ${json[large]!.length} characters is larger than ${this.maxEvent}; give less, or raise limits.event`, seq, 'EVENT_TOO_LARGE')
   }
 
   /** In `strict`, compares a dispatch with what a second fold of the serialised log makes of it. @throws LogError */

@@ -1,6 +1,6 @@
 import { Context, type Plugin } from 'cordis'
 import * as agentPlugin from '@headrace/agent'
-import type { Agent, CreateOptions, Report, ResumeOptions, Settings } from '@headrace/agent'
+import { type Agent, type CreateOptions, type Report, type ResumeOptions, type Settings, checkOptions } from '@headrace/agent'
 import { MemoryStore, type SessionEvent, type SessionStore, type Verification, verify } from '@headrace/session'
 import { type Script, type ScriptedAdapter, scriptedAdapter } from './scripted.ts'
 
@@ -45,6 +45,7 @@ export interface Harness {
  * ```
  */
 export async function harness(options: HarnessOptions = {}): Promise<Harness> {
+  checkOptions('harness', options, ['script', 'plugins', 'store', 'settings', 'agent'])
   const ctx = new Context()
   const store = options.store ?? new MemoryStore()
   const reports: Report[] = []

@@ -1,0 +1,61 @@
+import * as agentPlugin from '@headrace/agent'
+import { type Harness, type HarnessOptions, harness } from '@headrace/testing'
+import { Context } from 'cordis'
+import { describe, expect, it, onTestFinished } from 'vitest'
+
+async function app(options: HarnessOptions = {}): Promise<Harness> {
+  const made = await harness(options)
+  onTestFinished(() => made.dispose())
+  return made
+}
+
+describe('an option that there is none of', () => {
+  it.each<[string, (made: Harness) => Promise<unknown>, RegExp]>([
+    ['create', ({ ctx }) => ctx.agents.create({ modle: 'x/y' } as never), /^agents\.create has no option "modle"; it has cwd, model, config, limits, strict, context, budget, seed, id$/],
+    ['resume', ({ ctx }) => ctx.agents.resume('test', { id: 'x' } as never), /^agents\.resume has no option "id"; it has .*turn$/],
+    ['fork', ({ ctx }) => ctx.agents.fork('test', { from: 3 } as never), /^agents\.fork has no option "from"; it has .*at, id$/],
+    ['limits', ({ ctx }) => ctx.agents.create({ limits: { stpes: 3 } as never }), /^limits has no option "stpes"; it has steps, requests/],
+    ['prompt', async ({ agent }) => agent.prompt('x', { contxt: 1 } as never), /^agent\.prompt has no option "contxt"; it has context$/],
+    ['rewind', ({ agent }) => agent.rewind({ turn: 1 } as never), /^agent\.rewind has no option "turn"; it has turns, to, cancel, queue, reason$/],
+    ['ask', async ({ agent, run }) => run('x').then(() => agent.ask(['?'], { purpose: 't', tool: 'none' } as never)), /^agent\.ask has no option "tool"; it has purpose, config, tools, signal$/],
+    ['the harness', () => harness({ scirpt: [] } as never), /^harness has no option "scirpt"; it has script, plugins, store, settings, agent$/],
+  ])('of %s is refused by name, with those there are', async (_, use, message) => {
+    const made = await app()
+    const length = (await made.events()).length
+    await expect(use(made)).rejects.toThrow(message)
+    expect((await made.events()).filter(({ type }) => type === 'prompt/queued').length).toBeLessThanOrEqual(1)
+    expect(made.ctx.agents.ids()).toEqual(['test'])
+    expect(length).toBe(1)
+  })
+
+  it.each([[{ seamTimout: 1 }, 'seamTimout'], [{ limits: { step: 1 } }, 'step']])('of the plugin\'s config is refused: %o', async (config, name) => {
+    await expect(harness({ settings: config as never })).rejects.toThrow(`has no option "${name}"`)
+  })
+
+  it('never shows the value', async () => {
+    const made = await app()
+    await expect(made.ctx.agents.create({ apiKey: 'sk-secret' } as never)).rejects.toThrow(expect.objectContaining({ message: expect.not.stringContaining('sk-secret') }))
+  })
+
+  it('that is there and undefined is as good as absent', async () => {
+    const made = await app()
+    const agent = await made.ctx.agents.create({ model: undefined, cwd: undefined } as never)
+    await agent.dispose()
+  })
+
+  it.each([{ steps: 0 }, { steps: 1.5 }, { steps: Number.NaN }, { time: -1 }, { queue: '3' }, { event: 0 }])('nor is a limit that is none taken: %o', async (limits) => {
+    const made = await app()
+    await expect(made.ctx.agents.create({ limits: limits as never })).rejects.toThrow(/limits?.*(steps|time|queue|event)|expected|\$/)
+    expect(made.ctx.agents.ids()).toEqual(['test'])
+  })
+})
+
+it('the defaults are those that the README says', async () => {
+  const ctx = new Context()
+  await ctx.plugin(agentPlugin, {})
+  expect(agentPlugin.SettingsSchema({})).toEqual({
+    limits: { steps: 100, requests: 200, time: 0, answer: 4_000_000, toolOutput: 200_000, queue: 1_000, event: 32_000_000 },
+    concurrentTurns: 100, seamTimeout: 30_000, loadTimeout: 5_000, toolTimeout: 600_000, grace: 2_000, strict: true,
+  })
+  await ctx.fiber.dispose()
+})
