@@ -10,7 +10,7 @@ import * as retry from '@headrace/plugin-retry'
 import * as skills from '@headrace/plugin-skills'
 import * as storeJsonl from '@headrace/plugin-store-jsonl'
 import * as workspaceTools from '@headrace/plugin-workspace-tools'
-import type { Context } from 'cordis'
+import type { Context, Plugin } from 'cordis'
 import z from 'schemastery'
 import * as instructionsPlugin from './instructions.ts'
 import * as modelPlugin from './model.ts'
@@ -67,24 +67,39 @@ export const Config = z.object({
   compaction: z.any().description('Of @headrace/plugin-compaction, or false.'),
 }) as z<Config>
 
-/** Loads the agent's services and each part of the usual set, and sets the default model. Resolves when all of them are there. */
+/** The parts that are loaded as they are configured, in this order. */
+const PARTS = {
+  store: storeJsonl, tools: workspaceTools, agentsMd, skills, environment, retry, compaction: CompactionService,
+} as const
+
+/**
+ * Loads the agent's services and each part of the usual set, and sets the default model. Resolves when all of them are there.
+ *
+ * @throws HeadraceConfigError for a key that nothing reads
+ */
 export async function apply(ctx: Context, config: Config = {}): Promise<void> {
-  const unknown = Object.keys(config).find((key) => !Object.hasOwn(Config.dict!, key))
-  if (unknown !== undefined) throw new HeadraceConfigError(`headrace has no config ${JSON.stringify(unknown)}; it has ${Object.keys(Config.dict!).join(', ')}`)
+  checkKeys('headrace', Config, config)
+  checkKeys('agent', agentPlugin.Config, config.agent)
+  for (const [key, plugin] of Object.entries(PARTS)) checkKeys(key, plugin.Config, config[key as keyof typeof PARTS])
   const { providers = {}, instructions } = config
   const route = routeOf(config.model, config.baseURL, providers === false ? {} : providers)
   await ctx.plugin(agentPlugin, config.agent ?? {})
   await ctx.plugin(BriefingService, {})
   if (providers !== false) await ctx.plugin(aiSdk, { providers: route.providers })
-  if (config.store !== false) await ctx.plugin(storeJsonl, config.store ?? {})
-  if (config.tools !== false) await ctx.plugin(workspaceTools, config.tools ?? {})
-  if (config.agentsMd !== false) await ctx.plugin(agentsMd, config.agentsMd ?? {})
-  if (config.skills !== false) await ctx.plugin(skills, config.skills ?? {})
-  if (config.environment !== false) await ctx.plugin(environment, config.environment ?? {})
-  if (config.retry !== false) await ctx.plugin(retry, config.retry ?? {})
-  if (config.compaction !== false) await ctx.plugin(CompactionService, config.compaction ?? {})
+  for (const [key, plugin] of Object.entries(PARTS)) {
+    const part = config[key as keyof typeof PARTS]
+    if (part !== false) await ctx.plugin(plugin as Plugin<object>, part ?? {})
+  }
   if (instructions !== false) await ctx.plugin(instructionsPlugin, { ...(instructions !== undefined && { text: instructions }) })
   await ctx.plugin(modelPlugin, { ...(config.config && { config: config.config }), ...(route.model !== undefined && { model: route.model }) })
+}
+
+/** A schema keeps in silence what it does not know: a typo would be a default. */
+function checkKeys(part: string, schema: { readonly dict?: Readonly<Record<string, unknown>> }, config: unknown): void {
+  if (typeof config !== 'object' || config === null || !schema.dict) return
+  const { dict } = schema
+  const unknown = Object.keys(config).find((key) => !Object.hasOwn(dict, key))
+  if (unknown !== undefined) throw new HeadraceConfigError(`${part} has no config ${JSON.stringify(unknown)}; it has ${Object.keys(dict).join(', ')}`)
 }
 
 /**

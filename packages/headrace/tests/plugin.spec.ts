@@ -92,6 +92,8 @@ it('each part can be configured', async () => {
 
 it('a config it does not know is refused, by name; what is wrong in a part is told without the values', async () => {
   await expect(ctx.plugin(headrace, { modle: 'x' } as object)).rejects.toThrow('headrace has no config "modle"; it has model, baseURL')
+  await expect(ctx.plugin(headrace, { store: { dir: 'x' } } as object)).rejects.toThrow('store has no config "dir"; it has directory, fsync')
+  await expect(ctx.plugin(headrace, { agent: { limit: {} } } as object)).rejects.toThrow('agent has no config "limit"')
   const wrong = { providers: { lab: { apiKey: 'sk-secret', baseURL: 7 } } } as object
   const problem = await ctx.plugin({ ...headrace }, wrong).then(() => 'none', (error: Error) => error.message)
   expect(problem).toMatch(/providers.*baseURL/)
