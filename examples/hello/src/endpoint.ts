@@ -1,0 +1,20 @@
+import { createModelServer, steps, toolResults } from '@headrace/model-server'
+
+/** Where the model is, and how to be done with it. */
+export interface Endpoint {
+  readonly model: string
+  readonly baseURL: string | undefined
+  close(): Promise<void>
+}
+
+/** The model of `HEADRACE_MODEL` and `HEADRACE_BASE_URL`; without them a scripted one behind real HTTP, which says so. */
+export async function endpoint(): Promise<Endpoint> {
+  const { HEADRACE_MODEL: model, HEADRACE_BASE_URL: baseURL } = process.env
+  if (model) return { model, baseURL, close: async () => undefined }
+  process.stderr.write('The model is SCRIPTED; set HEADRACE_MODEL for a real one, e.g. deepseek/deepseek-chat.\n')
+  const server = await createModelServer(steps([
+    { toolCalls: [{ name: 'list', arguments: { path: '.' } }] },
+    (body) => `I see ${toolResults(body).at(-1)?.text.trim().split('\n').length} things here:\n${toolResults(body).at(-1)?.text}`,
+  ]))
+  return { model: 'scripted', baseURL: server.url, close: () => server.close() }
+}

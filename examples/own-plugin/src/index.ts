@@ -1,0 +1,1 @@
+export * as runbook from './runbook.ts'
