@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Agent, TurnHandle } from '@headrace/agent'
+import type { Context } from 'cordis'
+import type { Config } from './config.ts'
+import { Problem, noSession } from './problem.ts'
+import { Seat } from './seat.ts'
+
+/** What a user is told of a session in a list. */
+export interface Listed {
+  readonly id: string
+  /** Milliseconds since the epoch. */
+  readonly modified: number
+  readonly running: boolean
+}
+
+/** How many sessions a list has at most, the newest first. */
+const LISTED = 100
+
+/**
+ * Agents of many users. A session's id is `<user>.<128 random bits>`: whose it is is known before any look at what there is, so that
+ * another user's session and none at all are refused by the same few instructions.
+ */
+export class AgentHost {
+  private readonly ctx: Context
+  private readonly config: Config
+  private readonly seats = new Map<string, Seat>()
+  /** Sessions on their way in or out: who asks for one waits. */
+  private readonly moving = new Map<string, Promise<unknown>>()
+  /** Turns that run or wait, and whose they are. */
+  private readonly turns = new Map<Promise<unknown>, string>()
+  draining = false
+
+  constructor(ctx: Context, config: Config) {
+    this.ctx = ctx
+    this.config = config
+  }
+
+  get running(): number {
+    return this.turns.size
+  }
+
+  get sessions(): number {
+    return this.seats.size
+  }
+
+  /** Whether an agent is one of ours. */
+  has(id: string): boolean {
+    return this.seats.has(id)
+  }
+
+  /** Begins a session. @throws Problem */
+  async create(user: string): Promise<string> {
+    this.checkOpen()
+    const id = `${user}.${randomBytes(16).toString('hex')}`
+    await this.move(id, async () => this.seat(await this.ctx.agents.create({ id, cwd: await this.workspaceOf(user) }), user))
+    return id
+  }
+
+  /** A user's session; one that is not here is resumed, and goes on with what was cut off or waits. @throws Problem, and what a resume throws */
+  async open(user: string, id: string): Promise<Seat> {
+    if (!id.startsWith(`${user}.`)) throw noSession()
+    for (;;) {
+      const seat = this.seats.get(id)
+      if (seat) return seat
+      this.checkOpen()
+      const moving = this.moving.get(id)
+      if (!moving) return this.move(id, () => this.resume(user, id))
+      await moving.catch(() => undefined)
+    }
+  }
+
+  /** Gives a session of a user a prompt. Durable when it resolves. @throws Problem, and what `agent.prompt` throws */
+  async prompt(user: string, id: string, text: string): Promise<TurnHandle> {
+    const seat = await this.open(user, id)
+    this.checkOpen()
+    const mine = [...this.turns.values()].filter((other) => other === user).length
+    if (mine >= this.config.turnsPerUser) throw new Problem(429, 'TOO_MANY_TURNS', `you have ${mine} turns that run or wait; wait for one to end`, 5)
+    // As the app: the words are the user's, and are signed so. A plugin's own view would sign them with the plugin's name.
+    const handle = this.ctx.root.agents.get(seat.agent.id)!.prompt(text)
+    this.track(seat, handle.result)
+    await handle.accepted
+    return handle
+  }
+
+  async list(user: string): Promise<readonly Listed[]> {
+    const mine: Listed[] = []
+    for await (const { id, modified } of this.ctx.sessions.current.list()) {
+      if (!id.startsWith(`${user}.`)) continue
+      mine.push({ id, modified, running: this.seats.get(id)?.agent.turn !== undefined })
+      if (mine.length === LISTED) break
+    }
+    return mine
+  }
+
+  /** Takes nothing new, gives running turns their grace, and parks what then still runs: the next process goes on with it. */
+  async drain(): Promise<void> {
+    this.draining = true
+    await Promise.allSettled(this.moving.values())
+    let timer: NodeJS.Timeout | undefined
+    const grace = new Promise<void>((resolve) => (timer = setTimeout(resolve, this.config.grace)))
+    await Promise.race([Promise.allSettled(this.turns.keys()), grace])
+    clearTimeout(timer)
+    await Promise.allSettled([...this.seats.values()].map((seat) => this.leave(seat)))
+  }
+
+  /** The agents are gone, or go in this moment: streams of their events end. */
+  end(): void {
+    this.draining = true
+    for (const seat of this.seats.values()) seat.leave()
+  }
+
+  private checkOpen(): void {
+    if (this.draining) throw new Problem(503, 'DRAINING', 'this server goes down; ask again', 2)
+  }
+
+  private async resume(user: string, id: string): Promise<Seat> {
+    const seat = this.seat(await this.ctx.agents.resume(id, { cwd: await this.workspaceOf(user) }), user)
+    // What was accepted is run, also what waited when the last process ended.
+    seat.agent.wake()
+    this.track(seat, seat.agent.idle())
+    return seat
+  }
+
+  private seat(agent: Agent, user: string): Seat {
+    const seat: Seat = new Seat(agent, user, { idle: this.config.idle, release: () => void this.leave(seat).catch(() => undefined) })
+    this.seats.set(agent.id, seat)
+    return seat
+  }
+
+  /** Counts a turn, and keeps its session here, until it ends. */
+  private track(seat: Seat, turn: Promise<unknown>): void {
+    const done = seat.use()
+    this.turns.set(turn, seat.user)
+    void turn.finally(() => {
+      this.turns.delete(turn)
+      done()
+    })
+  }
+
+  /** Gives a session back, with a turn that runs left open. */
+  private leave(seat: Seat): Promise<void> {
+    const { id } = seat.agent
+    this.seats.delete(id)
+    return this.move(id, () => seat.agent.park()).finally(() => seat.leave())
+  }
+
+  private move<T>(id: string, act: () => Promise<T>): Promise<T> {
+    const moving = act().finally(() => this.moving.delete(id))
+    this.moving.set(id, moving)
+    return moving
+  }
+
+  private async workspaceOf(user: string): Promise<string> {
+    const folder = join(this.config.workspaces, user)
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    return folder
+  }
+}

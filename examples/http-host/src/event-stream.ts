@@ -1,0 +1,98 @@
+import type { TurnHandle } from '@headrace/agent'
+import type { Chunk } from '@headrace/message'
+import type { SessionEvent } from '@headrace/session'
+import type { Told } from './feed.ts'
+
+/** One message of a stream of Server-Sent Events. JSON has no line ends outside of its strings, and none inside. */
+function message(event: string, data: unknown, id?: number): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+/** An event of the log is a `log` with its seq as id; a piece of an answer has its own name and no id, for no log holds it. */
+function encode(told: SessionEvent | Chunk): string | undefined {
+  if ('seq' in told) return message('log', told, told.seq)
+  switch (told.type) {
+    case 'text':
+    case 'reasoning': return message(told.type, { text: told.text })
+    case 'tool-call': return message(told.type, { index: told.index, id: told.id, name: told.name, arguments: told.arguments })
+    default: return undefined
+  }
+}
+
+/** A turn from its acceptance to its result. */
+export async function* turnMessages(handle: TurnHandle): AsyncGenerator<string> {
+  yield message('accepted', { prompt: handle.prompt })
+  for await (const told of handle) {
+    const text = encode(told)
+    if (text !== undefined) yield text
+  }
+  const { reason, error, finish, text, usage, steps } = await handle.result
+  yield message('result', { reason, error: error && { code: error.code, message: error.message }, finish, text, usage, steps })
+}
+
+/** What a {@link Feed} tells. */
+export async function* feedMessages(feed: AsyncIterable<Told>): AsyncGenerator<string> {
+  for await (const told of feed) {
+    const text = told === 'skipped' ? message('skipped', {}) : encode(told)
+    if (text !== undefined) yield text
+  }
+}
+
+export interface StreamOptions {
+  /** Milliseconds between signs of life while there is nothing to say. */
+  readonly heartbeat: number
+  /** Milliseconds after which a reader that takes nothing is cut off. */
+  readonly stall: number
+  /** Cuts the connection. */
+  readonly cut: () => void
+  /** Called once, when the stream is over, whoever ended it. */
+  readonly over: () => void
+}
+
+/** Sends messages as fast as they are read and no faster: nothing is made before there is room for it. */
+export function eventStream(messages: AsyncGenerator<string>, { heartbeat, stall, cut, over }: StreamOptions): Response {
+  const encoder = new TextEncoder()
+  let coming: Promise<IteratorResult<string>> | undefined
+  let stalled: NodeJS.Timeout | undefined
+  let ended = false
+  const end = (): void => {
+    if (ended) return
+    ended = true
+    clearTimeout(stalled)
+    over()
+  }
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      clearTimeout(stalled)
+      coming ??= messages.next()
+      const next = await within(coming, heartbeat)
+      if (ended) return
+      if (next) coming = undefined
+      if (next?.done) {
+        end()
+        return controller.close()
+      }
+      controller.enqueue(encoder.encode(next ? next.value : ':\n\n'))
+      stalled = setTimeout(cut, stall)
+    },
+    cancel() {
+      end()
+      // Not waited for: it may stand in front of an event that is long in coming.
+      void messages.return(undefined)
+    },
+  }, { highWaterMark: 0 })
+  return new Response(body, {
+    headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no', 'transfer-encoding': 'chunked' },
+  })
+}
+
+/** What a promise comes to, or undefined where it takes longer. */
+async function within<T>(promise: Promise<T>, milliseconds: number): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => (timer = setTimeout(resolve, milliseconds, undefined)))
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createModelServer } from '@headrace/model-server'
+import type { Config as HeadraceConfig } from 'headrace'
+import type { Config } from './config.ts'
+import type { HttpConfig } from './http.ts'
+import { script } from './script.ts'
+
+/** What the environment says of this app. */
+export interface Settings {
+  readonly http: Partial<HttpConfig>
+  readonly headrace: HeadraceConfig
+  readonly agents: Partial<Config> & Pick<Config, 'users' | 'workspaces'>
+  /** What to say at the start. */
+  readonly note?: string
+  /** Takes away what was made for this run. */
+  readonly cleanUp: () => void
+}
+
+/** Users of the scripted model, whose tokens everybody knows. */
+const DEMO_USERS = { alice: 'alice-token', bob: 'bob-token' }
+
+/** @throws TypeError that names the variable */
+export async function readSettings(env: NodeJS.ProcessEnv): Promise<Settings> {
+  const { HEADRACE_MODEL: model, HEADRACE_BASE_URL: baseURL } = env
+  const http = { host: env.HOST_ADDRESS ?? '127.0.0.1', port: numberOf('HOST_PORT', env.HOST_PORT ?? '8080') }
+  if (model) {
+    const data = resolve(env.HOST_DATA ?? 'data')
+    return { http, ...parts(data, model, baseURL, usersOf(env.HOST_USERS), env.HOST_OPTIONS), cleanUp: () => undefined }
+  }
+  const server = await createModelServer(script)
+  const data = mkdtempSync(join(tmpdir(), 'headrace-http-host-'))
+  const note = 'The model is SCRIPTED. Users: alice (token alice-token) and bob (bob-token). Nothing is kept. Set HEADRACE_MODEL for a real one.'
+  return { http: { ...http, host: '127.0.0.1' }, ...parts(data, 'scripted', server.url, DEMO_USERS, env.HOST_OPTIONS), note, cleanUp: () => rmSync(data, { recursive: true, force: true }) }
+}
+
+function parts(data: string, model: string, baseURL: string | undefined, users: Config['users'], options: string | undefined): Pick<Settings, 'headrace' | 'agents'> {
+  return {
+    headrace: {
+      model, baseURL,
+      store: { directory: join(data, 'sessions') },
+      // A shell can go where its process can; the others stay in the folder they are given.
+      tools: { tools: ['read', 'write', 'edit', 'list', 'glob', 'grep'] },
+      // Both look above a user's folder, and into the home of whoever runs this.
+      agentsMd: false,
+      skills: false,
+      instructions: 'You keep notes for a person, in the folder you are given.',
+    },
+    agents: { ...moreOf(options), users, workspaces: join(data, 'workspaces') },
+  }
+}
+
+function numberOf(name: string, text: string): number {
+  if (!/^\d{1,5}$/.test(text)) throw new TypeError(`${name} must be a number`)
+  return Number(text)
+}
+
+/** `alice=her-token,bob=his-token`. */
+function usersOf(text = ''): Config['users'] {
+  const pairs = text.split(',').map((pair) => pair.trim()).filter(Boolean).map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)] as const)
+  if (pairs.length === 0 || pairs.some(([user]) => user === '')) throw new TypeError('HOST_USERS must give each user a token: alice=her-token,bob=his-token')
+  return Object.fromEntries(pairs)
+}
+
+function moreOf(json = '{}'): Partial<Config> {
+  try {
+    return JSON.parse(json) as Partial<Config>
+  } catch {
+    throw new TypeError('HOST_OPTIONS must be JSON: more config of agents-http, such as {"grace": 60000}')
+  }
+}
