@@ -2,6 +2,7 @@ import { type Message, NO_USAGE } from '@headrace/message'
 import { checkHeader, checkHeaderDelta } from './check-header.ts'
 import { LogError } from './error.ts'
 import type { SessionEvent } from './event.ts'
+import { textProblem } from './well-formed.ts'
 
 /**
  * Checks that a parsed value has the shape of an event. A hand-written switch, for speed: a log is read far more often than it is
@@ -20,6 +21,7 @@ export function checkEvent(value: unknown): SessionEvent {
   check.string(event, 'type')
   if (event.required !== undefined && event.required !== true) check.fail('required', 'must be true or absent')
   check.data(event.type as string, check.object(event, 'data'), event.required === true)
+  for (const field of ['type', 'data']) check.text(event[field], field)
   return value as SessionEvent
 }
 
@@ -108,6 +110,11 @@ export class Check {
 
   number(data: Fields, field: string): void {
     if (!Number.isFinite(data[field])) this.fail(field, 'must be a number')
+  }
+
+  text(value: unknown, field: string): void {
+    const problem = textProblem(value)
+    if (problem !== undefined) this.fail(field, problem)
   }
 
   object(data: Fields, field: string): Fields {
