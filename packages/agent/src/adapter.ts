@@ -12,6 +12,7 @@ export interface AdapterTools {
  * `usage` and `finish`, and `wire` where it can see the body it sent; it honours `request.signal`; it throws {@link ModelError}.
  */
 export interface Adapter {
+  /** Streams the answer to a request; honours `request.signal`. @throws ModelError */
   stream(request: Request, tools: AdapterTools): AsyncIterable<Chunk>
   /** Models it knows of, where it can tell. */
   models?(): Promise<readonly string[]>

@@ -21,6 +21,7 @@ declare module 'cordis' {
   }
 }
 
+/** What an agent is made with, new or not; a field that is left out is the log's, then the app's. */
 export interface AgentOptions {
   /** Folder it works in. Default: the session's, else the process's. */
   readonly cwd?: string
@@ -37,16 +38,19 @@ export interface AgentOptions {
   readonly seed?: readonly MessageInput[]
 }
 
+/** Options of `ctx.agents.create()`. */
 export interface CreateOptions extends AgentOptions {
   /** Default: made of the time and a random part. */
   readonly id?: string
 }
 
+/** Options of `ctx.agents.resume()`. */
 export interface ResumeOptions extends AgentOptions {
   /** What becomes of a turn that was cut off: it goes on (the default), or ends `lost`. */
   readonly turn?: 'continue' | 'close'
 }
 
+/** Options of `ctx.agents.fork()`. */
 export interface ForkOptions extends ResumeOptions {
   /** The last event that the child has. Default: the newest. */
   readonly at?: number

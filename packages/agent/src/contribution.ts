@@ -28,6 +28,7 @@ export interface KeyedContribution {
 /** What `additionalContext` takes; without a key it is signed with the seam's name. */
 export type ContextInput = ContributionInput | KeyedContribution
 
+/** Messages around a history, each with its owner. */
 export interface Pieces {
   readonly before: readonly Piece[]
   readonly after: readonly Piece[]

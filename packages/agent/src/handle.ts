@@ -100,10 +100,12 @@ export function resultOf(session: Session, from: number, end: SessionEvent<'turn
   return { reason, text, usage, steps, messages, ...(error && { error }), ...(finish && { finish }) }
 }
 
+/** The result of a prompt that was taken back before it had a turn. */
 export function withdrawnResult(reason: string): TurnResult {
   return { reason: 'withdrawn', error: { code: 'WITHDRAWN', message: reason }, text: '', usage: NO_USAGE, steps: 0, messages: [] }
 }
 
+/** The result of a turn that was parked. */
 export function parkedResult({ code, message }: ParkedError): TurnResult {
   return { ...withdrawnResult(message), reason: 'parked', error: { code, message } }
 }

@@ -43,6 +43,7 @@ export interface Place {
   readonly key: string
 }
 
+/** Compares two places by order, then plugin, then key (code units): the order on the wire. */
 export function byPlace(a: Place, b: Place): number {
   return a.order - b.order || compare(a.plugin, b.plugin) || compare(a.key, b.key)
 }

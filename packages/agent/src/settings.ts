@@ -19,6 +19,7 @@ export interface Limits {
   readonly event: number
 }
 
+/** The config of the agent plugin, with all defaults filled in. */
 export interface Settings {
   readonly limits: Limits
   /** Turns that run at once in the app; others wait in order. One that begins inside another, as a subagent's, shares its place. */
@@ -35,6 +36,7 @@ export interface Settings {
   readonly strict: boolean
 }
 
+/** The schema of `limits`, with its defaults. */
 export const LimitsSchema: z<Partial<Limits>, Limits> = z.object({
   steps: z.natural().min(1).default(100),
   requests: z.natural().min(1).default(200),
@@ -45,6 +47,7 @@ export const LimitsSchema: z<Partial<Limits>, Limits> = z.object({
   event: z.natural().min(1_000).default(32_000_000),
 })
 
+/** The schema of the agent plugin's config, with its defaults. */
 export const SettingsSchema: z<Partial<Omit<Settings, 'limits'>> & { limits?: Partial<Limits> }, Settings> = z.object({
   limits: LimitsSchema,
   concurrentTurns: z.natural().min(1).default(100),

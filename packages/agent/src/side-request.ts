@@ -8,6 +8,7 @@ import { checkOptions, namesOf } from './options.ts'
 import { pull } from './stream.ts'
 import type { Turn } from './turn.ts'
 
+/** Options of `agent.ask()`. */
 export interface AskOptions {
   /** What it is for, in a word: `summary`, `title`. Stands in the log. */
   readonly purpose: string
@@ -20,6 +21,7 @@ export interface AskOptions {
 
 const OPTIONS = namesOf<AskOptions>({ purpose: true, config: true, tools: true, signal: true })
 
+/** What `agent.ask()` resolves with. */
 export interface SideAnswer {
   readonly message: AssistantMessage
   readonly usage: Usage

@@ -56,6 +56,7 @@ export class SystemRegistry {
     return snapshot
   }
 
+  /** Drops what was kept of an agent that is gone. */
   forget(agent: string): void {
     this.last.delete(agent)
   }

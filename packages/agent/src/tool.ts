@@ -61,6 +61,7 @@ export interface ToolDefinition<Input = never> {
   readonly ask?: boolean | ((input: Input) => string | undefined)
   /** Milliseconds until its signal is aborted and an error is the result. Default: the service's. */
   readonly timeout?: number
+  /** Runs a call: what it gives is the result, what it throws an error result. */
   execute(input: Input, run: ToolRun): ToolOutput | Promise<ToolOutput>
 }
 

@@ -19,6 +19,7 @@ export interface ToolEntry {
   readonly plugin: string
   readonly owner: Owner
   readonly schema: ToolSchema
+  /** Checks the parsed arguments of a call. */
   readonly parse: Parameters['parse']
 }
 
@@ -53,6 +54,7 @@ export class ToolRegistry {
     }
   }
 
+  /** Whether a tool is still registered. */
   has(entry: ToolEntry): boolean {
     return this.entries.has(entry)
   }
@@ -74,6 +76,7 @@ export class ToolRegistry {
     return snapshot
   }
 
+  /** Drops what was kept of an agent that is gone. */
   forget(agent: string): void {
     this.last.delete(agent)
   }

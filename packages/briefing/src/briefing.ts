@@ -12,6 +12,7 @@ declare module 'cordis' {
   }
 }
 
+/** Config of the briefing service. */
 export interface Config {
   /** Milliseconds a topic may take to read; a later one counts as unavailable. */
   readonly readTimeout: number

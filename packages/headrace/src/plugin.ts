@@ -110,4 +110,4 @@ function checkKeys(part: string, schema: { readonly dict?: Readonly<Record<strin
  * const agent = await ctx.agents.create({ cwd: process.cwd() })
  * ```
  */
-export const headrace = { name, Config, apply }
+export const headrace: { name: string; Config: typeof Config; apply: typeof apply } = { name, Config, apply }

@@ -26,6 +26,7 @@ export interface LoaderReport {
   readonly message: string
 }
 
+/** Options of `boot()`. */
 export interface BootOptions {
   /** The app. Default: `cordis.yml` in the working directory. */
   readonly file?: string

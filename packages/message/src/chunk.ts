@@ -8,8 +8,10 @@ export interface Usage {
   readonly output: number
 }
 
+/** A usage of nothing. */
 export const NO_USAGE: Usage = Object.freeze({ input: 0, cached: 0, written: 0, output: 0 })
 
+/** The sum of two usages. */
 export function addUsage(a: Usage, b: Usage): Usage {
   return Object.freeze({ input: a.input + b.input, cached: a.cached + b.cached, written: a.written + b.written, output: a.output + b.output })
 }

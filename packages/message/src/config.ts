@@ -18,6 +18,7 @@ export interface CallConfig {
   readonly providerOptions?: JsonObject
 }
 
+/** The name of a field of a config. */
 export type ConfigField = keyof CallConfig
 
 /** A config with a missing, unknown or wrong field. */
@@ -38,6 +39,7 @@ const checks: { readonly [F in ConfigField]: readonly [test: (value: unknown) =>
   providerOptions: [(value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'an object'],
 }
 
+/** The fields of a config, in the order in which a config has them. */
 export const CONFIG_FIELDS = Object.keys(checks) as readonly ConfigField[]
 
 /**

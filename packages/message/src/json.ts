@@ -1,6 +1,8 @@
 import { HeadraceError, messageOf } from './error.ts'
 
+/** A value that JSON holds without loss. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
+/** An object that JSON holds without loss. */
 export interface JsonObject {
   readonly [key: string]: Json
 }

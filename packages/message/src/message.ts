@@ -2,6 +2,7 @@ import type { Digest } from './digest.ts'
 import { HeadraceError } from './error.ts'
 import { type JsonObject, copyJson } from './json.ts'
 
+/** A text. */
 export interface TextBlock {
   readonly type: 'text'
   readonly text: string
@@ -9,12 +10,14 @@ export interface TextBlock {
   readonly metadata?: JsonObject
 }
 
+/** What a model thought before it answered, where its provider tells it. */
 export interface ReasoningBlock {
   readonly type: 'reasoning'
   readonly text: string
   readonly metadata?: JsonObject
 }
 
+/** A call that the model asks for. */
 export interface ToolCallBlock {
   readonly type: 'tool-call'
   readonly id: string
@@ -24,6 +27,7 @@ export interface ToolCallBlock {
   readonly metadata?: JsonObject
 }
 
+/** An image, by the digest of its bytes. */
 export interface ImageBlock {
   readonly type: 'image'
   /** SHA-256 of the bytes, which the session's store holds as a blob. */
@@ -32,6 +36,7 @@ export interface ImageBlock {
   readonly mediaType: string
 }
 
+/** What a tool gave, or why it did not. */
 export interface ToolResultBlock {
   readonly type: 'tool-result'
   /** `id` of the call it answers. */
@@ -41,29 +46,36 @@ export interface ToolResultBlock {
   readonly error?: true
 }
 
+/** A part of a message. */
 export type Block = TextBlock | ReasoningBlock | ToolCallBlock | ToolResultBlock | ImageBlock
 
+/** Said by the app. */
 export interface SystemMessage {
   readonly role: 'system'
   readonly content: readonly (TextBlock | ImageBlock)[]
 }
 
+/** Said by the user, or by a plugin on the user's side. */
 export interface UserMessage {
   readonly role: 'user'
   readonly content: readonly (TextBlock | ImageBlock)[]
 }
 
+/** What the model said. */
 export interface AssistantMessage {
   readonly role: 'assistant'
   readonly content: readonly (TextBlock | ReasoningBlock | ToolCallBlock)[]
 }
 
+/** The result of one call. */
 export interface ToolMessage {
   readonly role: 'tool'
   readonly content: readonly [ToolResultBlock]
 }
 
+/** A message of a request. */
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+/** Who a message is from, in the words of the providers. */
 export type Role = Message['role']
 
 /** A message that a plugin may add: `system` or `user`, of text and image blocks. */
@@ -71,6 +83,7 @@ export type Contribution = SystemMessage | UserMessage
 
 /** Content as people write it: a string is one text block. */
 export type ContentInput = string | readonly (string | TextBlock | ImageBlock)[]
+/** A contribution as people write it: a bare string is a `system` message. */
 export type ContributionInput = string | { readonly role: 'system' | 'user'; readonly content: ContentInput }
 
 /** A message of the wrong shape. */

@@ -38,6 +38,7 @@ export function simulateCache(cache: PromptCache, prompts: Iterable<Prompt>): Si
   return { requests, total: { input: sum('input'), cached: sum('cached'), written: sum('written') } }
 }
 
+/** What a simulated cache would have read and written. */
 export interface Simulation {
   readonly requests: readonly CacheUse[]
   readonly total: CacheUse

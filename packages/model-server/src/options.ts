@@ -1,5 +1,6 @@
 import type { PromptCache } from './cache.ts'
 
+/** Options of `createModelServer()`. */
 export interface ModelServerOptions {
   /** Default: one that is free. */
   readonly port?: number

@@ -6,6 +6,7 @@ export interface ContentPart {
   readonly [field: string]: unknown
 }
 
+/** A call of a tool, as the protocol tells it. */
 export interface ChatToolCall {
   readonly id: string
   readonly type: 'function'
@@ -14,6 +15,7 @@ export interface ChatToolCall {
 
 type Content = string | readonly ContentPart[]
 
+/** A message, as the protocol tells it. */
 export type ChatMessage =
   | { readonly role: 'system' | 'developer' | 'user'; readonly content: Content; readonly name?: string }
   | {
@@ -24,6 +26,7 @@ export type ChatMessage =
   }
   | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: Content }
 
+/** A tool, as the protocol tells it. */
 export interface ChatTool {
   readonly type: 'function'
   readonly function: { readonly name: string; readonly description?: string; readonly parameters?: unknown; readonly strict?: boolean }
@@ -39,4 +42,5 @@ export interface ChatBody {
   readonly [field: string]: unknown
 }
 
+/** Why an answer ended, in the words of the protocol. */
 export type ChatFinish = 'stop' | 'tool_calls' | 'length' | 'content_filter'

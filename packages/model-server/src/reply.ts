@@ -39,6 +39,7 @@ export interface Answer {
   readonly hang?: never
 }
 
+/** An error of HTTP, in the place of an answer. */
 export interface FailedReply {
   readonly error: ReplyError
   /** Milliseconds before it is sent. */
@@ -52,8 +53,10 @@ export interface HangingReply {
   readonly error?: never
 }
 
+/** What a script answers a request with. */
 export type Reply = Answer | FailedReply | HangingReply
 
+/** A request that reached the server, as a script gets it. */
 export interface Call {
   /** How many calls came before. */
   readonly index: number

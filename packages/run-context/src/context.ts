@@ -55,6 +55,7 @@ export class RunContext implements Lists {
     return this.facts.length === 0 && this.sections.length === 0
   }
 
+  /** All of it, as data. */
   toJSON(): RenderedContext {
     const { digest, template, facts, sections } = this
     return copyJson({ digest, template, facts, sections })

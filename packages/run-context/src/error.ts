@@ -1,5 +1,6 @@
 import { HeadraceError } from '@headrace/message'
 
+/** Codes of a `RunContextError`. */
 export type RunContextErrorCode =
   | 'CONTEXT_OPTIONS_INVALID'
   | 'CONTEXT_OPTION_UNKNOWN'
@@ -39,6 +40,7 @@ function placeOf({ argument, index, key }: Place): string {
   return argument + (index === undefined ? '' : `[${index}]`) + (key === undefined ? '' : ` (${JSON.stringify(key)})`)
 }
 
+/** Codes of a `ContextEventError`. */
 export type ContextEventErrorCode = 'CONTEXT_EVENT_INVALID' | 'CONTEXT_TEMPLATE_UNKNOWN' | 'CONTEXT_BODY_MISSING' | 'CONTEXT_DIGEST_MISMATCH'
 
 /** A logged context that cannot be rendered again as it was. */
@@ -50,6 +52,7 @@ export class ContextEventError extends HeadraceError {
   }
 }
 
+/** Codes of an `InstructionsError`. */
 export type InstructionsErrorCode = 'INSTRUCTIONS_DANGLING' | 'INSTRUCTIONS_UNREADABLE' | 'INSTRUCTIONS_NOT_UTF8'
 
 /** An instruction file that is there and cannot be told to a model; `path` as it was given. */

@@ -11,6 +11,7 @@ export interface CarriedSection extends Omit<Section, 'rendered'> {
   readonly in: number
 }
 
+/** A section in a log: with its body, or with the event that carries it. */
 export type EventSection = Section | CarriedSection
 
 /** A context as a log holds it: facts in full, each section's body once a session. */

@@ -15,6 +15,7 @@ export interface PairList extends Iterable<PairInput> {
   readonly size?: never
 }
 
+/** What a RunContext is made of. */
 export interface RunContextOptions {
   /** What moves: date, branch, … Rendered as rows, always in the tail. */
   readonly facts?: PairList | undefined

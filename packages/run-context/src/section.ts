@@ -2,6 +2,7 @@ import { type Digest, copyJson } from '@headrace/message'
 import { sectionDigest } from './digest.ts'
 import type { Lists, Pair } from './input.ts'
 
+/** In front of the conversation, or behind it. */
 export type Where = 'head' | 'tail'
 
 /** A section with its body as it is rendered; a blank one has the body `''`, and is in no message. */

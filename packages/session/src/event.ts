@@ -19,6 +19,7 @@ export interface CallRef {
   readonly index: number
 }
 
+/** An error as a log holds it. */
 export interface ErrorRecord {
   readonly code: string
   readonly message: string
@@ -28,9 +29,11 @@ export interface ErrorRecord {
   readonly failure?: Failure
 }
 
+/** Why a turn ended. */
 export type TurnReason = 'done' | 'error' | 'limit' | 'blocked' | 'stopped' | 'cancelled' | 'lost'
 /** Why the last answer of a turn ended; `empty` where it had neither text nor calls. */
 export type TurnFinish = FinishReason | 'empty'
+/** Why a step ended. */
 export type StepReason = 'done' | 'error' | 'restep' | 'cancelled' | 'lost'
 /** How a call ended. Without a result of its own it was `not-started`, or its outcome is `unknown` (L16). */
 export type CallOutcome = 'done' | 'error' | 'denied' | 'not-started' | 'unknown'
@@ -79,6 +82,7 @@ export interface Dispatch {
   readonly tools?: 'none'
 }
 
+/** The type of an event. */
 export type EventType = keyof EventMap
 
 /** `seq` is contiguous from 0; `time` is in milliseconds since the epoch. A reader refuses an unknown type that is `required`. */

@@ -25,6 +25,7 @@ export class Fold {
     this.length++
   }
 
+  /** The fold of a log. @throws LogError */
   static of(events: Iterable<SessionEvent>): Fold {
     const fold = new Fold()
     for (const event of events) fold.apply(event)

@@ -25,7 +25,9 @@ export interface EpochHeader extends RequestHeader {
 
 /** Fields that a header event may point to instead of repeating them. */
 export const SHARED_FIELDS = ['system', 'tools', 'prefix', 'before', 'after'] as const
+/** A field that a header may point to, where an earlier header carried it. */
 export type SharedField = (typeof SHARED_FIELDS)[number]
+/** The fields of a header, in their order. */
 export const HEADER_FIELDS = ['config', ...SHARED_FIELDS] as const
 
 /** Stands for a field that the header event `in` carries in full. */
@@ -33,6 +35,7 @@ export interface FieldRef {
   readonly in: number
 }
 
+/** Why a header was written whole. */
 export type HeaderReason = 'initial' | 'resume' | 'fork' | 'fallback'
 
 /** `request/header`: a whole header. */

@@ -27,6 +27,7 @@ export class Live<Events extends { [K in keyof Events]: unknown }> {
     return () => void this.emitter.off(name, guarded)
   }
 
+  /** Tells every listener. */
   emit<K extends keyof Events & string>(name: K, value: Events[K]): void {
     this.emitAll(name, [value])
   }

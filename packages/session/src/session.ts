@@ -11,6 +11,7 @@ import { Batch, type Lease, type SessionStore, checkSessionId } from './store.ts
 import { Witness } from './verify.ts'
 import { SessionView } from './view.ts'
 
+/** Options of a session, the same for a new one and an old one. */
 export interface SessionOptions {
   /** Checks each request against a second fold of the serialised events before it leaves. */
   readonly strict?: boolean

@@ -19,6 +19,7 @@ export interface SessionStore {
   remove(id: string): Promise<void>
   /** Keeps bytes beside a log; durable when it resolves, so before the event that names them. */
   putBlob(id: string, bytes: Uint8Array): Promise<Digest>
+  /** The bytes of a blob, `undefined` where there is none. */
   getBlob(id: string, digest: Digest): Promise<Uint8Array | undefined>
 }
 
@@ -37,6 +38,7 @@ export interface Lease {
   release(): Promise<void>
 }
 
+/** What a store tells of a session without reading its log. */
 export interface SessionInfo {
   readonly id: string
   /** Milliseconds since the epoch. */

@@ -15,6 +15,7 @@ export interface LogBlob {
 /** What a log is made of outside a store: its events in order, each blob in front of the first event that names it. */
 export type LogItem = SessionEvent | LogBlob
 
+/** Options of `exportLog()`. */
 export interface ExportOptions {
   /** Told of a blob that the store does not have. */
   readonly onMissing?: (digest: Digest, seq: number) => void
@@ -37,6 +38,7 @@ export async function* exportLog(store: Pick<SessionStore, 'load' | 'getBlob'>, 
   }
 }
 
+/** Options of `importLog()`. */
 export interface ImportOptions {
   /** Default: the id that the log has. */
   readonly id?: string

@@ -11,6 +11,7 @@ export interface Difference {
   readonly what: string
 }
 
+/** What `verify()` found. */
 export interface Verification {
   readonly events: number
   /** Requests that were rebuilt and compared. */
@@ -50,6 +51,7 @@ export class Verifier {
     this.requests++
   }
 
+  /** What has been found so far. */
   result(difference?: Difference): Verification {
     const { surface, length } = this.fold
     const chain = difference ? this.lastChain : surface.chain()
@@ -90,6 +92,7 @@ export class Witness {
     this.session = session
   }
 
+  /** Takes the next event, as it was serialised. */
   feed(json: string): void {
     this.fold.apply(JSON.parse(json) as SessionEvent)
   }

@@ -24,10 +24,12 @@ export class SessionView {
     return this.#session.length
   }
 
+  /** The event of that seq. */
   at(seq: number): SessionEvent | undefined {
     return this.#session.at(seq)
   }
 
+  /** The events of the log, from a seq on. */
   events(from = 0): IterableIterator<SessionEvent> {
     return this.#session.events(from)
   }
@@ -47,6 +49,7 @@ export class SessionView {
     return this.#session.surface.turns
   }
 
+  /** The header as folded so far; none before the first request. */
   requestHeader(): EpochHeader | undefined {
     return this.#session.requestHeader()
   }

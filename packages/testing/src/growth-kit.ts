@@ -14,6 +14,7 @@ const ACTIVE = 2
 
 type Loaded = Plugin | readonly [plugin: Plugin, config?: unknown]
 
+/** Options of `growthKit()`. */
 export interface GrowthOptions {
   /** The plugin under test. */
   readonly plugin: Loaded
@@ -23,8 +24,13 @@ export interface GrowthOptions {
   readonly prepare?: (folder: string) => Promise<void>
   /** A model that makes the plugin do its work. Default: answers at once. */
   readonly script?: Script
-  /** The plugin's README, and how a text it added reads there: a placeholder for each part that varies. */
-  readonly chapter?: { readonly readme: URL; readonly spell?: (text: string, folder: string) => string }
+  /** Holds the README to its word. */
+  readonly chapter?: {
+    /** The plugin's README. */
+    readonly readme: URL
+    /** How a text that it added reads there: a placeholder for each part that varies. */
+    readonly spell?: (text: string, folder: string) => string
+  }
 }
 
 /**

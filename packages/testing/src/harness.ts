@@ -4,6 +4,7 @@ import { type Agent, type CreateOptions, type Report, type ResumeOptions, type S
 import { MemoryStore, type SessionEvent, type SessionStore, type Verification, verify } from '@headrace/session'
 import { type Script, type ScriptedAdapter, scriptedAdapter } from './scripted.ts'
 
+/** Options of `harness()`. */
 export interface HarnessOptions {
   readonly script?: Script
   /** Loaded in this order, after the agent's services. */
@@ -27,11 +28,13 @@ export interface Harness {
   readonly reports: readonly Report[]
   /** Prompts, and waits for the turn. */
   run(input: string): ReturnType<Agent['prompt']>['result']
+  /** The log as it stands in the store. */
   events(): Promise<readonly SessionEvent[]>
   /** Verifies the log as it stands in the store. */
   verify(): Promise<Verification>
   /** Ends the agent and drives its session with a new instance, in the same app. */
   resume(options?: ResumeOptions): Promise<Agent>
+  /** Unloads the app. */
   dispose(): Promise<void>
 }
 

@@ -8,6 +8,7 @@ export interface StoreFixture {
   readonly store: SessionStore
   /** The same place through another store, as another process would open it. Default: the store itself. */
   again?(): Promise<SessionStore> | SessionStore
+  /** Cleans up behind a test. */
   dispose?(): Promise<void> | void
 }
 

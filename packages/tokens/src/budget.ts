@@ -7,6 +7,7 @@ import { type ContextWeight, type WeighableContext, toolScale, weighContext } fr
 /** A request whose model is known. */
 export type Budgetable = Countable & Required<Pick<Countable, 'config'>>
 
+/** Whether a request fits, and by what terms. */
 export type BudgetDecision =
   | { readonly fits: true; readonly terms: BudgetTerms }
   | { readonly fits: false; readonly terms: BudgetTerms; readonly error: OverflowError }

@@ -40,8 +40,11 @@ export interface RequestCount {
 export interface TokenCounter {
   /** For people, e.g. `calibrated(heuristic)`. */
   readonly name: string
+  /** Tokens of a text. */
   countText(text: string): number
+  /** Tokens of messages, with the frame of each. */
   countMessages(messages: readonly Message[]): number
+  /** Tokens of a request, term by term. */
   countRequest(request: Countable, weights?: Weights): RequestCount
   /** Tells what a provider billed for the whole of `request`, and the digest of the RunContext that was in it. */
   recordUsage(request: Countable, usage: Usage, options?: { readonly contextDigest?: Digest }): void

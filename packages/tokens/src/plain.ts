@@ -2,8 +2,9 @@ import { type Block, type Message, isOurs } from '@headrace/message'
 import type { Countable, RequestCount, TokenCounter, Weights } from './counter.ts'
 import { isSame, toolScale } from './weight.ts'
 
-/** Tokens that providers spend on a message's role and borders, and on a call's or a result's frame. */
+/** Tokens that providers spend on a message's role and borders. */
 export const MESSAGE_OVERHEAD = 4
+/** Tokens that providers spend on the frame of a call or a result. */
 export const CALL_OVERHEAD = 8
 
 /** Tokens of an image. Its size is not in the message, so this is what the dearest common provider asks for a large one. */

@@ -3,6 +3,7 @@ import { isAbsolute, join } from 'node:path'
 import z from 'schemastery'
 import { HeadraceError } from '@headrace/message'
 
+/** Config of the plugin. */
 export interface Config {
   /** Names of instruction files; the first in a folder that holds text counts. */
   names: string[]

@@ -1,3 +1,4 @@
+/** What can be wrong with an instruction file. */
 export type DiagnosticCode =
   | 'NOT_A_FILE' | 'TOO_LARGE' | 'UNREADABLE' | 'NOT_TEXT' | 'BLANK'
   | 'OUTSIDE' | 'LINK_DANGLING' | 'LINK_LOOP' | 'LINK_AS_TEXT'

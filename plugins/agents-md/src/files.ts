@@ -28,6 +28,7 @@ const quiet = { bigint: true, throwIfNoEntry: false } as const
 // A pipe that took the file's place since it was looked at must neither be waited for, nor a terminal become ours.
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0) | (constants.O_NOCTTY ?? 0)
 
+/** This machine's files. */
 export const nodeFiles: FileLayer = {
   lstat: (path) => present(lstatSync(path, quiet)),
   stat: (path) => present(statSync(path, quiet)),

@@ -10,6 +10,7 @@ import { redactor } from './redact.ts'
 import { DEFAULT_TIMEOUT, Watch } from './watch.ts'
 import { onWire } from './wire.ts'
 
+/** Options of an adapter. */
 export interface AiSdkOptions extends Partial<Mapping> {
   /** Milliseconds without a piece of the answer, after which the attempt fails. Default: 300,000. */
   readonly timeout?: number

@@ -20,6 +20,7 @@ export interface ProviderConfig {
   timeout?: number
 }
 
+/** Config of the plugin. */
 export interface Config {
   /** Whether the presets are there by name without being configured. */
   presets?: boolean

@@ -12,6 +12,7 @@ declare module 'cordis' {
   }
 }
 
+/** Config of the plugin. */
 export interface Config {
   /** Compacts by itself when a request is about to weigh this part of the window. 0: only by hand and after an overflow. */
   readonly threshold: number
@@ -32,8 +33,11 @@ export interface Compacted {
   readonly how: 'nothing' | 'trimmed' | 'summarised' | 'dropped'
 }
 
+/** Asks the model for a summary. */
 export const INSTRUCTION = 'Write a summary of this conversation so far, for yourself: it will stand in the place of all but the newest messages. Keep what was asked for, what was decided and why, what was done and found (names, paths, values, exact errors), and what is still to do. Leave out what no longer matters. Answer with the summary only, and call no tools.'
+/** The first line of a summary. */
 export const SUMMARY_TITLE = 'Summary of the earlier conversation, which it replaces:'
+/** Stands where the oldest part was left out without a summary. */
 export const DROPPED = 'The earlier part of the conversation was left out, because it no longer fits and could not be summarised.'
 
 /** `ctx.compaction`: keeps histories within their window. */

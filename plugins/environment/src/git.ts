@@ -6,6 +6,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path'
 export interface GitFiles {
   /** A stamp that differs when the file's content may differ; `undefined` where there is no such file. */
   stamp(path: string): string | undefined
+  /** The text of a file. Rejects where there is none. */
   read(path: string): Promise<string>
 }
 

@@ -8,6 +8,7 @@ import { GitHead, type GitState } from './git.ts'
 export const name = 'environment'
 export const inject = ['agents', 'briefing']
 
+/** Config of the plugin. */
 export interface Config {
   /** `inject`: a topic in history, told when it changes, paid once. `after`: last in every request, paid each time. */
   readonly channel: 'inject' | 'after'
@@ -28,6 +29,7 @@ export const Config: z<Partial<Config>, Config> = z.object({
 
 /** Words around the facts, by channel. */
 export const FIRST = 'The environment you work in:'
+/** The first line of an announcement. */
 export const CHANGED = 'The environment has changed. It is now:'
 
 /** Tells facts of the workspace: never a time of day, never in a region that a provider caches ahead of the history. */

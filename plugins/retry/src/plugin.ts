@@ -8,6 +8,7 @@ import type {} from '@headrace/session'
 export const name = 'retry'
 export const inject = ['agents']
 
+/** Config of the plugin. */
 export interface Config {
   /** Attempts of a step on its own model, the first one included. */
   readonly attempts: number

@@ -1,5 +1,6 @@
 import z from 'schemastery'
 
+/** Config of the plugin. */
 export interface Config {
   /** Folders of skills: absolute, below `~/`, or relative to the agent's folder. They come before all others. */
   readonly roots: string[]

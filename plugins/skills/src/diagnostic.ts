@@ -1,5 +1,6 @@
 import type { Agent } from '@headrace/agent'
 
+/** What can be wrong with a skill or a root. */
 export type DiagnosticCode =
   | 'NAME_MISSING' | 'NAME_INVALID' | 'NAME_MISMATCH' | 'DESCRIPTION_MISSING' | 'DESCRIPTION_LONG' | 'COMPATIBILITY_LONG' | 'FIELD_INVALID' | 'FIELD_UNKNOWN'
   | 'FRONTMATTER_MISSING' | 'FRONTMATTER_INVALID' | 'FRONTMATTER_LARGE' | 'YAML_REPAIRED'

@@ -1,5 +1,6 @@
 import { HeadraceError, messageOf } from '@headrace/message'
 
+/** Codes of a `SkillError`. */
 export type SkillErrorCode = 'SKILL_UNKNOWN' | 'SKILL_UNREADABLE' | 'RESOURCE_OUTSIDE' | 'RESOURCE_MISSING' | 'RESOURCE_UNREADABLE' | 'OFFSET_INVALID'
 
 /** What the `skill` tool refuses or could not do; the message is written for the model. */

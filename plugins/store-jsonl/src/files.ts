@@ -10,12 +10,15 @@ export interface FileLayer {
   open(path: string, flags: 'a' | 'ax'): number
   /** Appends bytes; returns how many, which may be fewer. */
   write(fd: number, bytes: Uint8Array): number
+  /** Cuts a file off behind its first `length` bytes. */
   truncate(path: string, length: number): void
   /** Makes a file's bytes and length durable. */
   sync(fd: number): Promise<void>
   /** Makes a folder's entries durable: files that were made, renamed or removed in it. */
   syncDirectory(path: string): Promise<void>
+  /** Closes a file. */
   close(fd: number): void
+  /** Renames a file, in the place of one of that name. */
   rename(from: string, to: string): void
   /** Removes a file, or a folder with what is in it; none is fine. */
   remove(path: string): void

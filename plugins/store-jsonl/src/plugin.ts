@@ -9,6 +9,7 @@ export const name = 'store-jsonl'
 
 export const inject = ['sessions']
 
+/** Config of the plugin. */
 export interface Config {
   /** The folder of the logs. Default: `$XDG_STATE_HOME/headrace/sessions`, else `~/.local/state/headrace/sessions`. */
   readonly directory: string

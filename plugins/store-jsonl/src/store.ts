@@ -9,6 +9,7 @@ import { type End, JsonlLease } from './lease.ts'
 import { Lock, LockedError } from './lock.ts'
 import { LogReader, readEnd, readFirst } from './reader.ts'
 
+/** Options of a `JsonlStore`. */
 export interface JsonlStoreOptions {
   /** The folder of the logs; made with mode 0700 on first use. */
   readonly directory: string

@@ -9,6 +9,7 @@ export const name = 'store-sqlite'
 
 export const inject = ['sessions']
 
+/** Config of the plugin. */
 export interface Config {
   /** The database. Default: `$XDG_STATE_HOME/headrace/sessions.sqlite`, else `~/.local/state/headrace/sessions.sqlite`. */
   readonly file: string

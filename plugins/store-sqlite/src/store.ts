@@ -7,6 +7,7 @@ import { SqliteLease } from './lease.ts'
 import { checkEnd, readBatches, readFirst } from './reader.ts'
 import type { SessionRow } from './statements.ts'
 
+/** Options of a `SqliteStore`. */
 export interface SqliteStoreOptions {
   /** The database; made on first use, with mode 0600, in a folder with mode 0700. */
   readonly file: string

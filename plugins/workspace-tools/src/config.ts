@@ -2,6 +2,7 @@ import z from 'schemastery'
 
 /** The names a config may list, in the order the tools are defined in. */
 export const TOOL_NAMES = ['read', 'write', 'edit', 'list', 'glob', 'grep', 'bash'] as const
+/** The name of one of the tools. */
 export type ToolName = (typeof TOOL_NAMES)[number]
 
 /** Which variables of our own process a command sees. */
@@ -12,6 +13,7 @@ export interface EnvConfig {
   set: Record<string, string>
 }
 
+/** Config of the plugin. */
 export interface Config {
   /** Which tools to define; all of them by default. */
   tools: ToolName[]

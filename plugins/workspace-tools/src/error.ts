@@ -1,5 +1,6 @@
 import { HeadraceError, messageOf } from '@headrace/message'
 
+/** Codes of a `WorkspaceError`. */
 export type WorkspaceErrorCode =
   | 'PATH_INVALID' | 'PATH_OUTSIDE' | 'PATH_UNRESOLVED' | 'NOT_FOUND' | 'NOT_A_FILE' | 'NOT_A_FOLDER' | 'NOT_TEXT' | 'READ_ONLY' | 'TOO_LARGE'
   | 'CHANGED' | 'NO_MATCH' | 'MANY_MATCHES' | 'PATTERN_INVALID' | 'COMMAND_INVALID' | 'CANCELLED' | 'CONFIG_INVALID' | 'FILE_SYSTEM'
