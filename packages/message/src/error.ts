@@ -1,9 +1,9 @@
-/** An error with a stable `code` to branch on; the message names the thing, the place and the way out. */
+/** An error with a stable `code` to branch on; the message, which is well-formed, names the thing, the place and the way out. */
 export class HeadraceError extends Error {
   readonly code: string
 
   constructor(code: string, message: string, options?: ErrorOptions) {
-    super(message, options)
+    super(message.toWellFormed(), options)
     this.name = new.target.name
     this.code = code
   }
