@@ -109,7 +109,7 @@ export async function withFault(options: RunOptions): Promise<void> {
     await check({ made, result, log })
     await settles(Promise.resolve(fiber.dispose()), what)
     expect(counts(made), `${what}: listeners are left`).toEqual(hooks)
-    if (after) await made.ctx.plugin(after as never, undefined)
+    if (after) await (made.ctx.plugin as (plugin: Plugin) => PromiseLike<unknown>)(after)
     expect(await settles(made.run('Again.'), what), `${what}: the next turn`).toMatchObject({ reason: 'done', text: 'Done.' })
     await expectSound(made, what)
     for (const signal of signals) expect(getEventListeners(signal, 'abort').length, `${what}: abort listeners are left`).toBe(0)

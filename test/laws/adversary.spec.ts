@@ -171,8 +171,9 @@ describe('L17 What was paid for or acknowledged is not lost', () => {
       plugins: [plugin('again', (ctx) => {
         let attempts = 0
         ctx.on('llm/stream', async function* (_agent, _turn, _request, next) {
-          if (++attempts === 2) yield { type: 'text', text: 'x', metadata: { signature: undefined } as never }
+          attempts++
           yield* next()
+          if (attempts === 2) yield { type: 'text', text: 'x', metadata: { signature: undefined } as never }
         })
         ctx.on('agent/request-error', async (_agent, _turn, _step, { kind }) => {
           failures.push(kind)

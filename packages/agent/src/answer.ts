@@ -1,14 +1,9 @@
 import { type AssistantMessage, type Chunk, type Digest, type FinishReason, type JsonObject, type OnRepair, type ReasoningBlock, type TextBlock, type ToolCallBlock, type Usage, copyJson, defined, toWellFormed } from '@headrace/message'
 import { ModelError } from './adapter.ts'
+import { toChunk } from './chunk.ts'
 
 type Draft<B> = { -readonly [K in keyof B]: B[K] }
 type DraftBlock = Draft<TextBlock> | Draft<ReasoningBlock> | Draft<ToolCallBlock>
-
-/** What a provider left out, or told as what is no number, is 0: an answer that was paid for must not be lost over it. */
-function usageOf(given: Partial<Usage>): Usage {
-  const count = (value: number | undefined): number => (Number.isFinite(value) && value! > 0 ? value! : 0)
-  return { input: count(given.input), cached: count(given.cached), written: count(given.written), output: count(given.output) }
-}
 
 /** Collects the chunks of one answer. */
 export class AnswerDraft {
@@ -25,16 +20,22 @@ export class AnswerDraft {
     this.limit = limit
   }
 
-  /** @throws ModelError where the answer grows beyond the limit */
-  add(chunk: Chunk): void {
-    switch (chunk.type) {
+  /**
+   * Takes what a stream gave; returns our copy of it, or `undefined` where it is of a type that nobody knows.
+   *
+   * @throws TypeError, JsonError for what is no chunk; ModelError where the answer grows beyond the limit
+   */
+  add(given: unknown): Chunk | undefined {
+    const chunk = toChunk(given)
+    switch (chunk?.type) {
       case 'text':
-      case 'reasoning': return this.addText(chunk.type, chunk.text, chunk.metadata)
-      case 'tool-call': return this.addCall(chunk)
-      case 'usage': this.usage = usageOf(chunk.usage); return
-      case 'wire': this.wire = chunk.digest; return
-      case 'finish': this.finish = chunk.reason; return
+      case 'reasoning': this.addText(chunk.type, chunk.text, chunk.metadata); break
+      case 'tool-call': this.addCall(chunk); break
+      case 'usage': this.usage = chunk.usage; break
+      case 'wire': this.wire = chunk.digest; break
+      case 'finish': this.finish = chunk.reason; break
     }
+    return chunk
   }
 
   private addText(type: 'text' | 'reasoning', text: string, metadata?: JsonObject): void {

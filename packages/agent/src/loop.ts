@@ -228,9 +228,9 @@ export class Loop {
     const repaired = (at: string): void => core.reporter.report({ kind: 'repaired', plugin: 'loop', seam: 'llm/stream', problem: `${at} had a lone surrogate; it was replaced` })
     try {
       llm.issue(request, core.blobs)
-      await pull(seams.stream(turn, request, () => llm.stream(request)), turn.signal, (chunk) => {
-        draft.add(chunk)
-        session.live.emit('chunk', chunk)
+      await pull(seams.stream(turn, request, () => llm.stream(request)), turn.signal, (given) => {
+        const chunk = draft.add(given)
+        if (chunk) session.live.emit('chunk', chunk)
       })
       if (!draft.finish) throw new ModelError({ kind: 'network', message: 'the answer ended before it was complete' })
       message = draft.message(boundary, repaired)
