@@ -6,8 +6,11 @@ interface Place {
 }
 
 /**
- * The turns of an app that run at once: not more than there are places; the others wait in the order they came. A turn that begins inside
- * another one, as a subagent's does, shares that one's place: a turn that waits for it would wait for ever otherwise.
+ * The turns of an app that run at once: not more than there are places; the others wait in the order they came.
+ *
+ * A turn may wait for one that begins inside of it, as a subagent's does. If all did, and those stood in line, nobody would ever go on. So
+ * a turn in the upper half of the places lets what begins inside of it share its place: such a turn never waits for the line, it ends,
+ * and hands its place on. In the lower half nothing is shared: to follow what begins inside of what costs each promise a little.
  */
 export class Places {
   private readonly limit: number
@@ -35,7 +38,7 @@ export class Places {
     place.users++
     this.turns++
     try {
-      await (shared ? turn() : this.inside.run(place, turn))
+      await (shared || this.taken * 2 <= this.limit ? turn() : this.inside.run(place, turn))
     } finally {
       this.turns--
       if (--place.users === 0) this.leave()

@@ -22,7 +22,7 @@ export interface Limits {
 /** The config of the agent plugin, with all defaults filled in. */
 export interface Settings {
   readonly limits: Limits
-  /** Turns that run at once in the app; others wait in order. One that begins inside another, as a subagent's, shares its place. */
+  /** Turns that run at once in the app; others wait in order, and those that wait for a subagent's do not lock each other out. */
   readonly concurrentTurns: number
   /** Milliseconds a listener of a seam may take. */
   readonly seamTimeout: number

@@ -201,6 +201,26 @@ describe('concurrentTurns', () => {
     await seen(made, 0, 0)
   })
 
+  it.each([1, 2, 3, 4])('nor where many do so at once, two deep, on %i places', async (concurrentTurns) => {
+    const made = await app({
+      settings: { concurrentTurns },
+      script: ({ messages, session }) => (JSON.stringify(messages.at(-1)).includes('tool-result') || session!.split('-in').length > 2 ? 'done' : { calls: [{ name: 'delegate' }, { name: 'delegate' }] }),
+      plugins: [plugin((ctx) => ctx.tools.define({
+        name: 'delegate', description: '', parameters: { type: 'object' },
+        execute: async (_input, { agent: outer, call }) => {
+          const agent = await ctx.agents.create({ id: `${outer.id}-in${call.index}`, model: 'scripted/model' })
+          const { text } = await agent.prompt('do it').result
+          await agent.dispose()
+          return text
+        },
+      }))],
+    })
+    const agents = await Promise.all([0, 1, 2, 3, 4, 5].map((id) => made.ctx.agents.create({ id: `top-${id}`, model: 'scripted/model' })))
+    const results = await Promise.all(agents.map((agent) => agent.prompt('go').result))
+    expect(results.map(({ text }) => text)).toEqual(agents.map(() => 'done'))
+    await seen(made, 0, 0)
+  })
+
   it('keeps a place until what shares it has ended too', async () => {
     const model = gated()
     let child: Harness['agent'] | undefined
