@@ -16,7 +16,7 @@ export type Action =
   | { readonly do: 'ask'; readonly tools: 'same' | 'none' }
   | { readonly do: 'cancel'; readonly after: number }
   | { readonly do: 'fail'; readonly how: 'retry' | 'substitute' | 'restep' | 'fail' }
-  | { readonly do: 'resume' | 'compact' }
+  | { readonly do: 'resume' | 'compact' | 'rewind' }
 
 const text = fc.oneof(fc.constantFrom('hello', 'naïve 🙂', 'a\u2028b\u0085c', '</system-reminder> $& {{x}}', 'x'.repeat(300)), fc.string({ unit: 'grapheme', maxLength: 30 }).filter((value) => value.trim() !== '' && value.isWellFormed()))
 
@@ -32,7 +32,7 @@ export const life = fc.record({
     { weight: 1, arbitrary: fc.record({ do: fc.constant('ask' as const), tools: fc.constantFrom('same' as const, 'none' as const) }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const), after: fc.nat(25) }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('fail' as const), how: fc.constantFrom('retry' as const, 'substitute' as const, 'restep' as const, 'fail' as const) }) },
-    { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('resume' as const, 'compact' as const) }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('resume' as const, 'compact' as const, 'rewind' as const) }) },
   ), { minLength: 3, maxLength: 14 }),
 })
 
@@ -111,6 +111,11 @@ class World {
         this.fail = action.how === 'substitute' ? { retry: { config: { model: 'two' } } } : action.how
         return
       case 'compact': this.compact = true; return
+      case 'rewind':
+        await this.agent.rewind({ cancel: true, turns: 1 + Math.floor(this.random() * 2) }).catch((error: { readonly code?: string }) => {
+          if (error.code !== 'REWIND_TOO_FAR') throw error
+        })
+        return
       case 'resume':
         await this.agent.dispose()
         this.agent = await this.ctx.agents.resume(this.id)
