@@ -10,7 +10,7 @@ const unused = { argsIgnorePattern: '^_', varsIgnorePattern: '^_', caughtErrorsI
 const off = (...names) => Object.fromEntries(names.map((name) => [`@typescript-eslint/${name}`, 'off']))
 
 export default defineConfig(
-  globalIgnores(['**/lib/', '**/node_modules/', 'coverage/', 'docs/**/dist/', '**/fixtures/']),
+  globalIgnores(['**/lib/', '**/node_modules/', 'coverage/', 'docs/.vitepress/{dist,cache}/', '**/fixtures/']),
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   {
     files: ['**/*.{js,mjs,ts}'],
