@@ -1,5 +1,5 @@
 import type { Context } from 'cordis'
-import { type CallConfig, messageOf } from '@headrace/message'
+import { type CallConfig, isA, messageOf } from '@headrace/message'
 import { ContextLog, type RunContext } from '@headrace/run-context'
 import type { ContextWeight, RequestBudget } from '@headrace/tokens'
 import type { ErrorRecord, EventDraft, Session, SessionEvent, SessionStore, TurnReason } from '@headrace/session'
@@ -186,7 +186,7 @@ export class AgentCore {
       await this.scope.dispose()
     } finally {
       // In the frame in which the log closes: a plugin of its own may have prompted it until now.
-      this.inbox.close('withdrawn', 'the agent was disposed; the prompt waits in the log')
+      this.inbox.close(isA(why, ParkedError) ? 'parked' : 'withdrawn', `${why.message}; the prompt waits in the log`)
       // Also where its store failed: the session can be resumed.
       await this.session.close().finally(() => this.onDispose())
     }

@@ -24,7 +24,7 @@ export class CancelledError extends HeadraceError {
 /** The turn stops here, and goes on where its session is resumed. */
 export class ParkedError extends CancelledError {
   constructor() {
-    super('the agent was parked; the turn goes on when its session is resumed', 'PARKED')
+    super('the agent was parked; its session goes on when it is resumed', 'PARKED')
   }
 }
 

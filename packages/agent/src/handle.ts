@@ -4,7 +4,7 @@ import type { ParkedError } from './error.ts'
 
 /** What became of a turn. */
 export interface TurnResult {
-  /** `withdrawn`: the prompt was taken back before its turn began. `parked`: the turn goes on when its session is resumed. */
+  /** `withdrawn`: the prompt was taken back before its turn began. `parked`: it goes on when its session is resumed. */
   readonly reason: TurnReason | 'withdrawn' | 'parked'
   readonly error?: ErrorRecord
   /** Why the last answer ended. */

@@ -92,7 +92,7 @@ export class Inbox {
   }
 
   /** Tells everyone who waits that their turn will not come in this process. */
-  close(reason: 'withdrawn' | 'error', message: string): void {
+  close(reason: 'withdrawn' | 'parked' | 'error', message: string): void {
     for (const handle of this.handles.values()) handle.settle({ ...withdrawnResult(message), reason })
     this.handles.clear()
   }

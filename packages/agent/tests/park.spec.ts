@@ -79,7 +79,7 @@ describe('park', () => {
       await reached.promise
       hold = false
       await made.agent.park()
-      expect(await second.result).toMatchObject({ reason: 'withdrawn' })
+      expect(await second.result).toMatchObject({ reason: 'parked' })
       expect(await of(made, 'turn/end')).toEqual([])
       const agent = await next(made)
       await agent.idle()
