@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import type { Context, Plugin } from 'cordis'
 import { expect } from 'vitest'
-import { type SessionEvent, Fold, unpaired } from '@headrace/session'
+import { type SessionEvent, Fold, unpaired, verify } from '@headrace/session'
 import { type Harness, type HarnessOptions, type Script, harness } from '@headrace/testing'
 import { textOf } from '@headrace/message'
 import { plugin } from '../laws/help.ts'
@@ -53,15 +53,13 @@ export async function unhandled(): Promise<readonly string[]> {
 }
 
 /** The log is whole: it verifies, what began has ended, every call has its result. */
-export async function expectSound(made: Harness, what: string): Promise<readonly SessionEvent[]> {
-  const log = await made.events()
-  expect((await made.verify()).difference, what).toBeUndefined()
+export function expectSound(log: readonly SessionEvent[], what: string): void {
+  expect(verify(log).difference, what).toBeUndefined()
   const { ledger, surface } = Fold.of(log)
   expect([ledger.turn, ledger.owed, ledger.openDispatches], `${what}: nothing is open`).toEqual([undefined, false, []])
   expect(unpaired(surface.snapshot().entries.map(({ message }) => message)), what).toBeUndefined()
   const count = (type: string): number => log.filter((event) => event.type === type).length
   expect([count('turn/start'), count('step/start'), count('request/dispatch')], what).toEqual([count('turn/end'), count('step/end'), count('request/end')])
-  return log
 }
 
 export interface RunOptions extends Partial<HarnessOptions> {
@@ -105,13 +103,14 @@ export async function withFault(options: RunOptions): Promise<void> {
     if (cancels) void reached.then(() => handle.cancel())
     const result = await settles(handle.result, what)
     await settles(made.agent.idle(), what)
-    const log = await expectSound(made, what)
+    const log = await made.events()
+    expectSound(log, what)
     await check({ made, result, log })
     await settles(Promise.resolve(fiber.dispose()), what)
     expect(counts(made), `${what}: listeners are left`).toEqual(hooks)
     if (after) await (made.ctx.plugin as (plugin: Plugin) => PromiseLike<unknown>)(after)
     expect(await settles(made.run('Again.'), what), `${what}: the next turn`).toMatchObject({ reason: 'done', text: 'Done.' })
-    await expectSound(made, what)
+    expectSound(await made.events(), what)
     for (const signal of signals) expect(getEventListeners(signal, 'abort').length, `${what}: abort listeners are left`).toBe(0)
   } finally {
     await settles(made.dispose(), what)

@@ -83,6 +83,8 @@ export class AgentsService extends Service {
     this.places = new Places(settings.concurrentTurns)
     this.own = ctx
     this.departures = new Departures(ctx)
+    // Its agents go with it, or with a service that it needs: they would drive on with tools and models that nobody registers any more.
+    ctx.effect(() => async () => void await Promise.allSettled([...this.live.values()].map((core) => core.park())), 'ctx.agents')
   }
 
   /** Config for agents that say nothing else; goes with the caller's plugin. */
