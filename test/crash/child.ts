@@ -22,12 +22,13 @@ export interface Orders {
 }
 
 /** Does the work of one session in an app of its own, as a process of its own would. */
-async function run({ store, folder, url, mode, point }: Orders, id: string, side: SideFile): Promise<void> {
+async function run({ store: name, folder, url, mode, point }: Orders, id: string, side: SideFile): Promise<void> {
   const killer = new Killer(point)
-  const kind = kindOf(store)
+  const kind = kindOf(name)
   const ctx = new Context()
   await ctx.plugin(agentPlugin, { strict: true, grace: 50 })
-  ctx.sessions.store(watched(kind.open(folder, { isTorn: () => killer.isTorn(killer.count('write')), tear: kill }), killer, side))
+  const store = kind.open(folder, { isTorn: () => killer.isTorn(killer.count('write')), tear: kill })
+  ctx.sessions.store(watched(store, killer, side))
   await ctx.plugin(aiSdk, { presets: false, providers: { crash: { baseURL: url } } })
   await ctx.plugin(work(killer, side))
   const start = performance.now()
@@ -45,6 +46,7 @@ async function run({ store, folder, url, mode, point }: Orders, id: string, side
     side.say({ what: 'resumed' })
   }
   await ctx.fiber.dispose()
+  await store.close?.()
   side.say({ what: 'course', course: killer.course, time: performance.now() - start })
 }
 

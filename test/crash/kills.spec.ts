@@ -32,12 +32,14 @@ interface Killed {
 class Range {
   readonly folder = mkdtempSync(join(tmpdir(), 'headrace-crash-'))
   readonly counts = { kills: 0, late: 0, nothing: 0, tools: 0, durable: 0 }
+  readonly store: ReturnType<Kind['open']>
   private readonly kind: Kind
   private readonly server: ModelServer
   private sessions = 0
 
   constructor(kind: Kind, server: ModelServer) {
     this.kind = kind
+    this.store = kind.open(join(this.folder, 'sessions'))
     this.server = server
   }
 
@@ -54,8 +56,9 @@ class Range {
     return { store: kind.name, folder: join(folder, 'sessions'), url, mode, sessions: sessions.map(({ id, side }) => ({ id, side })), ...(point && { point }) }
   }
 
-  get store(): ReturnType<Kind['open']> {
-    return this.kind.open(join(this.folder, 'sessions'))
+  async close(): Promise<void> {
+    await this.store.close?.()
+    rmSync(this.folder, { recursive: true, force: true })
   }
 
   requests(id: string): number {
@@ -109,7 +112,7 @@ describe.each(KINDS)('kill -9 on $name', (kind) => {
   })
   afterAll(async () => {
     await server.close()
-    rmSync(range.folder, { recursive: true, force: true })
+    await range.close()
   })
 
   it(`${KILLS} times, before and after every type of event, inside appends, in tools, in streams, at any time: nothing acknowledged is lost, no tool runs twice, a resume finishes`, async () => {

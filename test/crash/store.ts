@@ -1,11 +1,13 @@
+import { join } from 'node:path'
 import { JsonlStore, nodeFiles } from '@headrace/plugin-store-jsonl'
+import { SqliteStore } from '@headrace/plugin-store-sqlite'
 import type { SessionStore } from '@headrace/session'
 
 /** A store that is to survive kills. */
 export interface Kind {
   readonly name: string
   /** @param onWrite called before each write, for stores that write files themselves; where it says so, half is written and `tear` called */
-  open(folder: string, onWrite?: OnWrite): SessionStore
+  open(folder: string, onWrite?: OnWrite): SessionStore & { close?(): Promise<void> }
 }
 
 export interface OnWrite {
@@ -27,6 +29,8 @@ export const KINDS: readonly Kind[] = [
       return new JsonlStore({ directory, fsync: 'barrier', files: { ...nodeFiles, write } })
     },
   },
+  // It writes through SQLite: an append is hit from inside by another thread.
+  { name: 'sqlite', open: (directory) => new SqliteStore({ file: join(directory, 'sessions.sqlite'), fsync: 'barrier' }) },
 ]
 
 export function kindOf(name: string): Kind {

@@ -72,7 +72,9 @@ const fiberOf = ({ ctx }: Stage, name: string): Fiber => {
   throw new TypeError(`no plugin ${name} is loaded`)
 }
 
-const load = ({ ctx }: Stage, plugin: unknown, config?: unknown): PromiseLike<unknown> => (ctx.plugin as (plugin: Plugin, config: unknown) => PromiseLike<unknown>)(plugin as Plugin, config)
+const load = ({ ctx }: Stage, plugin: unknown, config?: unknown): PromiseLike<unknown> => {
+  return (ctx.plugin as (plugin: Plugin, config: unknown) => PromiseLike<unknown>)(plugin as Plugin, config)
+}
 
 /** The agents go with it: their turn is parked, unless it had ended. */
 const service = (who: string, callback: unknown): Departure => ({
