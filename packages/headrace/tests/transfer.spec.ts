@@ -102,6 +102,15 @@ it('what is salvaged of a damaged log is imported, and goes on', async () => {
   expect((await lab.run(['verify', 'mended'])).out).toMatch(/^ok: /)
 })
 
+it.each(['sqlite:there.db', 'jsonl:there'])('run, explain and verify take --store %s too', async (store) => {
+  await lab.prompt(server, ['Hi', '--session', 's', '--store', store])
+  await lab.prompt(server, ['Go on', '--continue', '--store', store])
+  expect(existsSync(lab.sessions)).toBe(false)
+  expect((await lab.run(['explain', 'last', '--store', store])).out).toMatch(/^session s /)
+  expect((await lab.run(['verify', 'last', '--store', store])).out).toMatch(/^ok: 2 requests of/)
+  expect(await lab.run(['run', 'Hi', '--app', 'cordis.yml', '--store', store])).toMatchObject({ code: 2, err: expect.stringContaining('leave --store out') })
+})
+
 it('--store says what it may be, and that there is no such store to read', async () => {
   expect(await lab.run(['sessions', '--store', 'mysql:x'])).toMatchObject({ code: 2, err: 'headrace: --store must be sqlite:<file> or jsonl:<folder>\n' })
   expect(await lab.run(['sessions', 'export', 's', '--store', 'sqlite:none.db'])).toMatchObject({ code: 1, err: 'headrace: there is no store sqlite:none.db\n' })

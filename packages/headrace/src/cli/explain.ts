@@ -4,13 +4,13 @@ import { type Explanation, type HeaderChange, type MessagePart, type SegmentName
 import { chooseDispatch } from './request-choice.ts'
 import { shownSize } from './sessions.ts'
 import type { Size } from './size.ts'
-import { findLog, openStore, readAll } from './store.ts'
+import { type StoreOptions, findLog, readAll, storeOf } from './store.ts'
 import { table } from './table.ts'
 import type { Terminal } from './terminal.ts'
 import { count, shownArguments } from './transcript.ts'
 import { brief } from './visible.ts'
 
-export interface ExplainOptions {
+export interface ExplainOptions extends StoreOptions {
   readonly json?: true
   /** Whole texts instead of first words. */
   readonly full?: true
@@ -18,7 +18,7 @@ export interface ExplainOptions {
 
 /** `headrace explain`: a request in its parts, who put each there, what changed and what was sent before. */
 export async function explain(what: string, step: string | undefined, options: ExplainOptions, terminal: Terminal): Promise<number> {
-  const events = await readAll(await findLog(openStore(), what))
+  const events = await readAll(await findLog(await storeOf(options), what))
   const explanation = explainRequest(events, chooseDispatch(events, step))
   if (options.json) terminal.json(options.full ? explanation : withoutTexts(explanation))
   else for (const line of linesOf(explanation, options.full === true)) terminal.print(line)

@@ -6,7 +6,7 @@ import { leave } from './leave.ts'
 import type { PluginsOptions } from './plugins.ts'
 import type { RunOptions } from './run.ts'
 import type { StartOptions } from './start.ts'
-import { defineSessions } from './sessions-command.ts'
+import { STORE, defineSessions } from './sessions-command.ts'
 import { Terminal } from './terminal.ts'
 import type { SkillsOptions } from './skills.ts'
 import type { VerifyOptions } from './verify.ts'
@@ -59,15 +59,17 @@ function program(terminal: Terminal, done: (code: number) => void): Command {
   const debug = (command: Command): Command => command.option('--debug', 'show the stack of an error')
   debug(root.command('explain'))
     .description('show a request in its parts: who put each there, what changed, what was sent before')
-    .argument('<session>', 'id of a session, "last", or a .jsonl file')
+    .argument('<session>', 'id of a session, "last" (this folder\'s newest), or a .jsonl file')
     .argument('[step]', 'turn.step, turn.step.attempt, a step of the last turn, or #seq (default: the last request)')
     .option('--full', 'whole texts instead of first words')
+    .option('--store <where>', STORE)
     .option('--json', 'as JSON')
     .action(async (what: string, step: string | undefined, options: ExplainOptions) => done(await (await commands.explain())(what, step, options, terminal)))
   debug(root.command('verify'))
     .description('rebuild every request from the log and compare; exit code 1 where one differs')
-    .argument('<session>', 'id of a session, "last", or a .jsonl file')
+    .argument('<session>', 'id of a session, "last" (this folder\'s newest), or a .jsonl file')
     .option('--digest', 'print the last chain too; kept elsewhere, it proves that nobody recomputed the log')
+    .option('--store <where>', STORE)
     .option('--json', 'as JSON')
     .action(async (what: string, options: VerifyOptions) => done(await (await commands.verify())(what, options, terminal)))
   debug(root.command('skills'))
@@ -88,6 +90,7 @@ function defineRun(root: Command, terminal: Terminal, done: (code: number) => vo
     .option('--app <file>', 'the app that a YAML file describes, in the place of the usual set')
     .option('--session <id>', 'go on with this session, or begin it under this id')
     .option('--continue', 'go on with the newest session of this folder; without a prompt, finish what is open or queued')
+    .option('--store <where>', STORE)
     .option('--yes', 'allow what would be asked: writing, editing, commands')
     .option('--json', 'a JSON line for every event and piece of an answer, and a last one {"type":"result",…}')
     .option('--debug', 'show stacks and what plugins log')

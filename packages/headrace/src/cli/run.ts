@@ -12,12 +12,12 @@ import { Interrupts } from './interrupts.ts'
 import { jsonLines } from './json-lines.ts'
 import { type PermissionOptions, permission } from './permission.ts'
 import { readPrompt } from './prompt-input.ts'
-import { foldOf, folderOf, newestIn, openStore } from './store.ts'
+import { type StoreOptions, foldOf, folderOf, newestIn, storeOf, storePlugin } from './store.ts'
 import { type Summary, Tally } from './tally.ts'
 import type { Terminal } from './terminal.ts'
 import { Transcript } from './transcript.ts'
 
-export interface RunOptions {
+export interface RunOptions extends StoreOptions {
   /** The file of an app, in the place of the usual set. */
   readonly app?: string
   readonly cwd?: string
@@ -50,14 +50,14 @@ interface Plan {
 export async function run(words: readonly string[], options: RunOptions, terminal: Terminal): Promise<number> {
   const asked = await askedFor(words, options)
   // The app of a file has a store of its own to look for the session in, so it boots first.
-  const plan = options.app === undefined ? await planOf(asked, options, terminal, openStore()) : undefined
+  const plan = options.app === undefined ? await planOf(asked, options, terminal, await storeOf(options, 'to write')) : undefined
   if (typeof plan === 'number') return plan
   const config = plan && configOf(options, plan.found)
   const audience = options.json ? jsonLines(terminal) : new Transcript(terminal)
   const interrupts = new Interrupts((line) => terminal.warn(line))
   let app: Context | undefined
   try {
-    app = config ? await boot(config, terminal, options.debug === true) : await bootApp(options.app!, terminal, options.debug === true)
+    app = config ? await bootSet(config, options, terminal) : await bootApp(options.app!, terminal, options.debug === true)
     await app.plugin(permission, { yes: options.yes === true, interrupt: () => interrupts.interrupt('SIGINT'), ...askedOn(process.stdin, process.stderr) })
     if (interrupts.signal.aborted) return CANCELLED
     const ready = plan ?? await planOf(asked, options, terminal, app.sessions.current)
@@ -84,6 +84,7 @@ interface Asked {
 }
 
 async function askedFor(words: readonly string[], options: RunOptions): Promise<Asked> {
+  if (options.app !== undefined && options.store !== undefined) throw new UsageError('where sessions are kept is said in the file of --app; leave --store out')
   if (options.app !== undefined && options.baseUrl !== undefined) throw new UsageError('where models are is said in the file of --app; leave --base-url out')
   const cwd = folderOf(options.cwd ?? '.')
   // What --continue is for needs no prompt, and must not wait for a pipe that nobody closes.
@@ -91,6 +92,13 @@ async function askedFor(words: readonly string[], options: RunOptions): Promise<
   const isNew = !options.continue && options.session === undefined
   if (prompt === undefined && isNew) throw new UsageError('there is no prompt; give it as an argument, e.g. headrace run "Why does the test fail?", or pipe it into stdin')
   return { cwd, prompt }
+}
+
+/** The usual set, with the store that was asked for. */
+async function bootSet(config: Config, { store, debug }: RunOptions, terminal: Terminal): Promise<Context> {
+  const app = await boot({ ...config, ...(store !== undefined && { store: false as const }) }, terminal, debug === true)
+  if (store !== undefined) await app.plugin(...await storePlugin(store))
+  return app
 }
 
 /** The app of a file, which must have agents. @throws LoaderError, CommandError */

@@ -10,6 +10,9 @@ const sessions = () => import('./sessions.ts')
 const transfer = () => import('./transfer.ts')
 const rewind = () => import('./rewind.ts')
 
+/** What `--store` takes. */
+export const STORE = 'sqlite:<file> or jsonl:<folder> (default: the command\'s own folder)'
+
 /** `headrace sessions` and what can be done with one. */
 export function defineSessions(root: Command, terminal: Terminal, done: (code: number) => void): void {
   const command = located(root.command('sessions'))
@@ -45,6 +48,6 @@ export function defineSessions(root: Command, terminal: Terminal, done: (code: n
 
 function located(command: Command): Command {
   return command
-    .option('--store <where>', 'sqlite:<file> or jsonl:<folder> (default: the command\'s own folder)')
+    .option('--store <where>', STORE)
     .option('--debug', 'show the stack of an error')
 }

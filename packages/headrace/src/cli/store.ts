@@ -1,13 +1,10 @@
 import { realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Fold, type SessionEvent, type SessionInfo, type SessionStore } from '@headrace/session'
+import * as storeJsonl from '@headrace/plugin-store-jsonl'
 import { JsonlStore, defaultDirectory, readLog } from '@headrace/plugin-store-jsonl'
+import type { Plugin } from 'cordis'
 import { CommandError, UsageError } from './error.ts'
-
-/** The store that the command uses. */
-export function openStore(): SessionStore {
-  return new JsonlStore({ directory: defaultDirectory(), fsync: 'barrier' })
-}
 
 export interface StoreOptions {
   /** `sqlite:<file>` or `jsonl:<folder>`. Default: the command's own folder. */
@@ -16,13 +13,25 @@ export interface StoreOptions {
 
 /** The store that `--store` names. @throws UsageError, CommandError where it is to be read and is not there; StoreError without its driver */
 export async function storeOf({ store: spec }: StoreOptions, use: 'to read' | 'to write' = 'to read'): Promise<SessionStore> {
-  if (spec === undefined) return openStore()
-  const [, kind, path] = /^(sqlite|jsonl):(.+)$/s.exec(spec) ?? []
-  if (path === undefined) throw new UsageError('--store must be sqlite:<file> or jsonl:<folder>')
+  if (spec === undefined) return new JsonlStore({ directory: defaultDirectory(), fsync: 'barrier' })
+  const { kind, path } = placeOf(spec)
   if (use === 'to read' && !statSync(path, { throwIfNoEntry: false })) throw new CommandError(`there is no store ${spec}`)
   if (kind === 'jsonl') return new JsonlStore({ directory: path, fsync: 'barrier' })
   const { SqliteStore } = await import('@headrace/plugin-store-sqlite')
   return new SqliteStore({ file: path, fsync: 'barrier' })
+}
+
+/** The plugin that serves that store to an app, with its config. */
+export async function storePlugin(spec: string): Promise<readonly [plugin: Plugin<object>, config: object]> {
+  const { kind, path } = placeOf(spec)
+  if (kind === 'jsonl') return [storeJsonl as Plugin<object>, { directory: path }]
+  return [await import('@headrace/plugin-store-sqlite') as Plugin<object>, { file: path }]
+}
+
+function placeOf(spec: string): { readonly kind: string; readonly path: string } {
+  const [, kind, path] = /^(sqlite|jsonl):(.+)$/s.exec(spec) ?? []
+  if (kind === undefined || path === undefined) throw new UsageError('--store must be sqlite:<file> or jsonl:<folder>')
+  return { kind, path }
 }
 
 /** True for what names a file, not a session. */

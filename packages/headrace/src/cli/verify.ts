@@ -1,17 +1,17 @@
 import { HeadraceError } from '@headrace/message'
 import { LogError, type Verification, Verifier } from '@headrace/session'
 import { DONE, FAILED } from './error.ts'
-import { type Log, findLog, openStore } from './store.ts'
+import { type Log, type StoreOptions, findLog, storeOf } from './store.ts'
 import type { Terminal } from './terminal.ts'
 
-export interface VerifyOptions {
+export interface VerifyOptions extends StoreOptions {
   readonly digest?: true
   readonly json?: true
 }
 
 /** `headrace verify`: rebuilds every request of a log and compares. Returns the exit code: 1 where something differs. */
 export async function verify(what: string, options: VerifyOptions, terminal: Terminal): Promise<number> {
-  const log = await findLog(openStore(), what)
+  const log = await findLog(await storeOf(options), what)
   const found = await verifyLog(log)
   if (options.json) terminal.json({ log: log.name, ...found })
   else tell(found, options, terminal)
