@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Agent, TurnHandle } from '@headrace/agent'
 import type { Context } from 'cordis'
 import type { Config } from './config.ts'
-import { Problem, noSession } from './problem.ts'
+import { Problem, noSession, problemOf } from './problem.ts'
 import { Seat } from './seat.ts'
 
 /** What a user is told of a session in a list. */
@@ -78,10 +78,17 @@ export class AgentHost {
     const mine = [...this.turns.values()].filter((other) => other === user).length
     if (mine >= this.config.turnsPerUser) throw new Problem(429, 'TOO_MANY_TURNS', `you have ${mine} turns that run or wait; wait for one to end`, 5)
     // As the app: the words are the user's, and are signed so. A plugin's own view would sign them with the plugin's name.
-    const handle = this.ctx.root.agents.get(seat.agent.id)!.prompt(text)
-    this.track(seat, handle.result)
-    await handle.accepted
-    return handle
+    const agent = this.ctx.root.agents.get(id)
+    try {
+      const handle = agent!.prompt(text)
+      this.track(seat, handle.result)
+      await handle.accepted
+      return handle
+    } catch (error) {
+      // Its store failed, and it takes no more: who asks again gets it anew.
+      if (problemOf(error)?.status === 503) void this.leave(seat).catch(() => undefined)
+      throw error
+    }
   }
 
   async list(user: string): Promise<readonly Listed[]> {
@@ -140,10 +147,12 @@ export class AgentHost {
   }
 
   /** Gives a session back, with a turn that runs left open. */
-  private leave(seat: Seat): Promise<void> {
+  private async leave(seat: Seat): Promise<void> {
     const { id } = seat.agent
+    // It may have left already, and the session may be here anew.
+    if (this.seats.get(id) !== seat) return
     this.seats.delete(id)
-    return this.move(id, () => seat.agent.park()).finally(() => seat.leave())
+    await this.move(id, () => seat.agent.park()).finally(() => seat.leave())
   }
 
   private move<T>(id: string, act: () => Promise<T>): Promise<T> {

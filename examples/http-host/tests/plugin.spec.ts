@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as agentPlugin from '@headrace/agent'
+import { type Lease, MemoryStore, StoreError } from '@headrace/session'
 import { type Script, scriptedAdapter } from '@headrace/testing'
 import { Context, type Fiber } from 'cordis'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -77,6 +78,32 @@ it('allows of what asks only what the config names; an agent of somebody else is
   const other = await ctx.agents.create({ cwd: folder })
   await other.prompt('Go.').result
   expect(ran).toEqual(['write'])
+})
+
+it('gives a session back whose store failed: who asks again gets it anew', async () => {
+  let fails = false
+  class Failing extends MemoryStore {
+    override async lease(id: string): Promise<Lease> {
+      return failing(await super.lease(id))
+    }
+
+    override async create(id: string): Promise<Lease> {
+      return failing(await super.create(id))
+    }
+  }
+  const failing = (lease: Lease): Lease => ({ ...lease, flush: async () => {
+    if (fails) throw new StoreError('the disk at /var/lib/host is full')
+    return lease.flush()
+  } })
+  ctx.sessions.store(new Failing())
+  const id = await create()
+  await (await turn(id)).text()
+  fails = true
+  const refused = await turn(id)
+  expect(refused.status).toBe(503)
+  expect(await refused.text()).not.toContain('/var/lib')
+  fails = false
+  expect(await (await turn(id)).text()).toContain('event: result\ndata: {"reason":"done"')
 })
 
 it('signs a prompt as the user\'s', async () => {
