@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { textOf } from '@headrace/message'
 import { type Lease, MemoryStore, unpaired } from '@headrace/session'
 import { type Harness, type Reply, harness } from '@headrace/testing'
+import { figure } from '../reliability/figures.ts'
 
 /** Kinds of moments at which a run can be cancelled. */
 const KINDS = ['event', 'chunk', 'flush', 'seam', 'timer'] as const
@@ -140,5 +141,7 @@ describe.each(['keep', 'withdraw'] as const)('cancelled with the queue to %s', (
       runs++
     }
     expect(runs).toBeGreaterThan(kind === 'timer' ? 2 : 8)
+    // All but the last, which nothing cancelled.
+    figure('cancel', 'everywhere', { cancels: runs - 1 })
   }, 120_000)
 })

@@ -12,6 +12,7 @@ import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import * as retry from '@headrace/plugin-retry'
 import { Verifier } from '@headrace/session'
 import { scriptedAdapter } from '@headrace/testing'
+import { figure } from '../reliability/figures.ts'
 
 const SECONDS = Number(process.env.HEADRACE_SOAK_SECONDS ?? 60)
 const AGENTS = 200
@@ -117,6 +118,7 @@ it(`${AGENTS} agents for ${SECONDS} seconds, with tools, injects, cancels and re
     expect(late, 'the heap grows').toBeLessThan(early * 1.3)
     expect(after.heap, 'something is kept').toBeLessThan(before.heap + 30e6)
     expect(after.handles, 'handles are left').toBeLessThanOrEqual(before.handles)
+    figure('soak', '200 agents', totals)
   } finally {
     await rm(directory, { recursive: true, force: true })
   }

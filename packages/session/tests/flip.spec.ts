@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type SessionEvent, Fold, checkEvent, rebuild, verify } from '@headrace/session'
+import { figure } from '../../../test/reliability/figures.ts'
 import { everyKind } from './every-kind.ts'
 
 const { events, lines, parsed } = everyKind()
@@ -59,6 +60,7 @@ describe('one flipped byte', () => {
   it('is refused, found, or changes no request that was sent', () => {
     expect(requestsChanged).toEqual([])
     expect(counts.flips).toBeGreaterThan(10_000)
+    figure('damage', 'events', { flips: counts.flips })
     expect(Math.min(counts.refused, counts.found, counts.equal)).toBeGreaterThan(500)
   })
 

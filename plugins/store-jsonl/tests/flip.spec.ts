@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { figure } from '../../../test/reliability/figures.ts'
 import { TestLog, prompt, read, turn } from './logs.ts'
 
 /** Opens the log as a reader and, where its end is touched, as a writer that repairs it. Says what came back wrong; refusing is right. */
@@ -32,6 +33,7 @@ describe('a log of which one byte was changed', () => {
       }
     }
     expect(wrong).toBe(0)
+    figure('damage', 'jsonl', { flips: whole.length * 8 })
   }, 120_000)
 
   it.each([['one event', SINGLE_LAST], ['a list', LIST_LAST]])('is refused, or opens with equal events, for every value of the bytes around a line end, with %s last', async (_, appends) => {

@@ -2,6 +2,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { HeadraceError } from '@headrace/message'
 import { SqliteStore } from '@headrace/plugin-store-sqlite'
+import { figure } from '../../../test/reliability/figures.ts'
 import Driver from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { append, list, openStore, opening, prompt, read, sql, temporaryFolder, write } from './logs.ts'
@@ -90,11 +91,12 @@ describe('a database of which one byte was changed', () => {
     const folder = temporaryFolder()
     const wrong: string[] = []
     let refused = 0
-    for (let at = 0, count = 0; at < whole.length; at++) {
+    let flips = 0
+    for (let at = 0; at < whole.length; at++) {
       // Most of a page is empty, and nothing there is read: every byte of the others, a few of those.
       if (whole[at] === 0 && at % 97 !== 0) continue
       const bytes = Buffer.from(whole)
-      bytes[at]! ^= 1 << (count++ % 8)
+      bytes[at]! ^= 1 << (flips++ % 8)
       const file = join(folder, `${at}.sqlite`)
       writeFileSync(file, bytes)
       const damaged = new SqliteStore({ file, fsync: 'never' })
@@ -110,6 +112,7 @@ describe('a database of which one byte was changed', () => {
     expect(wrong).toEqual([])
     // The events' own bytes at least.
     expect(refused).toBeGreaterThan(events.length)
+    figure('damage', 'sqlite', { flips })
   }, 120_000)
 })
 
