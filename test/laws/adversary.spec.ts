@@ -1,7 +1,7 @@
 import type { Context } from 'cordis'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Batch, type EventDraft, MemoryStore, type SessionEvent, applyHeaderDelta, verify } from '@headrace/session'
-import { harness } from '@headrace/testing'
+import { type Harness, harness } from '@headrace/testing'
 import type { Agent } from '@headrace/agent'
 import { app, calls, delay, eventsOf, expectRebuilds, gate, plugin, textsOf, tool } from './help.ts'
 
@@ -422,5 +422,85 @@ describe('Hostile logs', () => {
     if (problem) expect(resumed).toMatch(problem)
     else expect((resumed as Agent).id).toBe('test')
     if (problem) await (await store.lease('test')).release()
+  })
+})
+
+describe('A turn that is open and does not run', () => {
+  /** A session that was parked in its second turn and is resumed, while the app's only place is another's. */
+  async function resumedInLine(): Promise<{ readonly made: Harness; readonly agent: Agent; readonly free: () => Promise<void> }> {
+    const [answered, hold] = [gate(), gate()]
+    const made = await app({
+      settings: { concurrentTurns: 1 },
+      script: async (_request, index) => {
+        if (index === 1) await answered.promise
+        return 'Done.'
+      },
+    })
+    await made.run('One.')
+    const { result } = made.agent.prompt('Two.')
+    while (made.requests.length < 2) await delay(1)
+    const parked = made.agent.park()
+    answered.open()
+    await parked
+    expect(await result).toMatchObject({ reason: 'parked' })
+    const other = await made.ctx.agents.create({ id: 'other', model: 'scripted/model' })
+    other.ctx.on('agent/pre-step', (_agent, _turn, _step, next) => hold.promise.then(next))
+    const turn = other.prompt('Mine first.')
+    await delay(5)
+    const agent = await made.ctx.agents.resume('test')
+    await delay(5)
+    expect(agent.state).toBe('waiting')
+    return { made, agent, free: async () => {
+      hold.open()
+      await turn.result
+      await agent.idle()
+    } }
+  }
+
+  it('is ended by cancel, and is not run when its place comes', async () => {
+    const { made, agent, free } = await resumedInLine()
+    agent.cancel('enough')
+    await free()
+    expect(eventsOf([...agent.session.events()], 'turn/end').at(-1)!.data).toMatchObject({ turn: 2, reason: 'cancelled', error: { message: 'enough' } })
+    expect(made.requests).toHaveLength(3)
+  })
+
+  it('is ended and taken back by a rewind with cancel', async () => {
+    const { agent, free } = await resumedInLine()
+    expect((await agent.rewind({ cancel: true })).data.turn).toBe(2)
+    expect(textsOf(agent.session.deriveMessages())).toEqual(['One.', 'Done.'])
+    await free()
+    expect(agent.session.owed).toBe(false)
+  })
+
+  it('keeps its place when a rewind is refused', async () => {
+    const { agent, free } = await resumedInLine()
+    await expect(agent.rewind()).rejects.toThrow('a turn runs')
+    await expect(agent.rewind({ turns: 9, cancel: true })).rejects.toThrow('cannot be taken back')
+    expect(agent.state).toBe('waiting')
+    await free()
+    expect(eventsOf([...agent.session.events()], 'turn/end').at(-1)!.data).toMatchObject({ turn: 2, reason: 'done' })
+  })
+
+  it('is taken back where a store that failed for a while left it, its step with it', async () => {
+    const store = new MemoryStore()
+    const create = store.create.bind(store)
+    let full = false
+    store.create = async (id) => {
+      const lease = await create(id)
+      return { ...lease, append: (batch) => {
+        if (full) throw new Error('the disk is full')
+        lease.append(batch)
+      } }
+    }
+    const made = await app({ store, script: ['One.', calls('one'), 'Done.'], plugins: [plugin('tools', (ctx) => tool(ctx, 'one', () => { full = true }))] })
+    await made.run('Hi.')
+    expect(await soon(made.run('Again.'))).toMatchObject({ reason: 'error', error: { message: 'the disk is full' } })
+    made.agent.cancel('while it is full')
+    full = false
+    expect((await made.agent.rewind({ cancel: true })).data.turn).toBe(2)
+    expect(await soon(made.run('And now?'))).toMatchObject({ reason: 'done' })
+    expect(textsOf(made.requests.at(-1)!)).toEqual(['Hi.', 'One.', 'And now?'])
+    await expectRebuilds(made)
   })
 })

@@ -6,7 +6,7 @@ import type { ErrorRecord, EventDraft, Session, SessionEvent, SessionStore, Turn
 import { AgentScope } from './agent-scope.ts'
 import { Agent } from './agent.ts'
 import { Asides } from './asides.ts'
-import { AgentError, CancelledError, ParkedError } from './error.ts'
+import { AgentError, CancelledError, ParkedError, toRecord } from './error.ts'
 import { isRunContext } from './guards.ts'
 import { type TurnHandle, type TurnResult, lastFinish, parkedResult, resultOf, withdrawnResult } from './handle.ts'
 import { Driver } from './driver.ts'
@@ -162,7 +162,20 @@ export class AgentCore {
   }
 
   private stop(reason: string): void {
-    this.running?.controller.abort(new CancelledError(reason))
+    if (this.running) this.running.controller.abort(new CancelledError(reason))
+    else if (this.session.ledger.turn && !this.disposing) this.closeTurn(new CancelledError(reason))
+  }
+
+  /** Ends a turn that is open and does not run: it waits for a place, or a store that failed left it. */
+  private closeTurn(why: CancelledError): void {
+    try {
+      if (this.session.ledger.turn?.step) this.session.closeStep('cancelled')
+      this.endTurn('cancelled', toRecord(why))
+      this.settleTurn()
+      this.driver.reconsider()
+    } catch (error) {
+      this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session', problem: messageOf(error) })
+    }
   }
 
   dispose(): Promise<void> {

@@ -26,12 +26,13 @@ const OPTIONS = namesOf<RewindOptions>({ turns: true, to: true, cancel: true, qu
  *
  * @throws AgentError where a turn runs, or there is no such turn; StoreError
  */
-export function rewind(core: AgentCore, owner: Owner, options: RewindOptions, reason: string): Promise<SessionEvent<'surface/rewind'>> {
+export async function rewind(core: AgentCore, owner: Owner, options: RewindOptions, reason: string): Promise<SessionEvent<'surface/rewind'>> {
   const { session } = core
+  checkOptions('agent.rewind', options, OPTIONS)
+  targetOf(session, options)
+  // Ahead of the pause: what is refused takes no place in the line away.
+  if (session.ledger.turn && options.cancel !== true) throw new AgentError('TURN_RUNS', 'a turn runs; let it end, or rewind with { cancel: true }')
   return core.driver.between(async () => {
-    checkOptions('agent.rewind', options, OPTIONS)
-    targetOf(session, options)
-    if (session.ledger.turn && options.cancel !== true) throw new AgentError('TURN_RUNS', 'a turn runs; let it end, or rewind with { cancel: true }')
     core.cancel(reason, options.queue ?? 'keep')
     await core.driver.idle()
     // Asked again: another rewind may have come in front.
