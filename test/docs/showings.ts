@@ -1,7 +1,9 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Context, Plugin } from 'cordis'
+import { Context, type Plugin } from 'cordis'
+import type { Agent } from '@headrace/agent'
 import { BriefingService } from '@headrace/briefing'
 import * as loader from '@headrace/loader'
 import { NO_USAGE } from '@headrace/message'
@@ -10,7 +12,8 @@ import { RunContext } from '@headrace/run-context'
 import { type Harness, harness, scriptedAdapter } from '@headrace/testing'
 import headrace from 'headrace'
 import { expect } from 'vitest'
-import type { Block } from './blocks.ts'
+import { root } from '../rules/workspace.ts'
+import { type Block, blocksOf } from './blocks.ts'
 import { type Values, runBlock } from './run.ts'
 
 /** Blocks that are compiled and not run, and why. */
@@ -147,6 +150,48 @@ export const SHOWINGS: Readonly<Record<string, Showing>> = {
     await stage.app.ctx.plugin(BriefingService)
     await show(block, stage)
   },
+  'docs/guide.md#A first agent': printsAnswer,
+  'docs/guide.md#Sessions and resume': async (block, stage) => {
+    expect(await show(block, stage)).toMatchObject({ text: 'ok' })
+  },
+  'docs/guide.md#Tools, and who allows them': async (block, { app, values }) => {
+    await runBlock(block, values)
+    for (const version of ['1.2', 'latest']) {
+      const call = [{ name: 'deploy', arguments: { version } }]
+      const other = await harness({ script: [{ calls: call }, 'Done.'], plugins: [{ name: 'deploys', inject: ['tools'], apply: async (ctx: Context) => void await runBlock(block, { ...values, ctx }) }] })
+      await other.run('Deploy.')
+      expect(JSON.stringify(other.requests[1]!.messages.at(-1))).toContain(version === 'latest' ? 'Name a version.' : 'Version 1.2 is deployed.')
+      await other.dispose()
+    }
+    await app.run('Hi')
+    expect(app.requests.at(-1)!.tools?.map(({ name }) => name)).toEqual(['deploy'])
+  },
+  'docs/guide.md#Telling the model something': async (block) => {
+    const app = await harness({ plugins: [BriefingService, await runBlock(block) as unknown as Plugin] })
+    await app.run('Hi')
+    const { system, owners } = app.requests[0]!
+    expect([system, owners]).toEqual(['Answer in one sentence.', ['house/rules', 'user', 'house/day']])
+    await app.dispose()
+  },
+  'docs/guide.md#From a YAML file': async (block, { cwd, values }) => {
+    // The block above it is the app.
+    const [app] = blocksOf('docs/guide.md', readFileSync(`${root}docs/guide.md`, 'utf8')).filter(({ language }) => language === 'yaml')
+    await writeFile(join(cwd, 'cordis.yml'), app!.text)
+    await writeFile(join(cwd, 'house.mjs'), 'export const inject = [\'agents\']\nexport const apply = async (ctx) => void ctx.agents.after(\'day\', () => \'Today is Monday.\')\n')
+    const ctx = new Context()
+    const boot: typeof loader.boot = (on, options = {}) => loader.boot(on, { ...options, file: join(cwd, options.file!), env: { HEADRACE_DATA: cwd }, fallbacks: [`${root}package.json`] })
+    const { agent } = await runBlock(block, { ...values, ctx }, { '@headrace/loader': { ...loader, boot, __esModule: true } }) as { readonly agent: Agent }
+    expect(existsSync(join(cwd, `${agent.id}.jsonl`))).toBe(true)
+    await ctx.fiber.dispose()
+  },
+  'docs/guide.md#In an app that you have': withModel(async (block, stage, module) => {
+    const line = await printed(async () => {
+      const { log } = console
+      console.log = (text: string) => void process.stdout.write(text)
+      await show(block, stage, module).finally(() => (console.log = log))
+    })
+    expect(line).toContain('The sum is off by one.')
+  }),
   'docs/plugins.md#For one agent': async (block, stage) => {
     await show(block, stage)
     const other = await stage.app.ctx.agents.create({ model: 'scripted/model' })
