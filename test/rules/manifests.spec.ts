@@ -20,6 +20,15 @@ describe.each(published.map((item) => [item.place, item] as const))('%s', (_, it
     expect(versions.size).toBe(1)
   })
 
+  it('says whose it is and what it is about, as the others do', () => {
+    expect(manifest.author).toBe(rootManifest.author)
+    expect(readFileSync(`${root}LICENSE`, 'utf8')).toContain(manifest.author)
+    expect(manifest.keywords).toEqual(expect.arrayContaining(['cordis', 'headrace', 'agent', 'llm']))
+    expect(manifest.description!.length).toBeLessThan(120)
+    // The root says where it is kept, once it is kept somewhere.
+    expect([manifest.repository, manifest.homepage, manifest.bugs]).toEqual([rootManifest.repository && { ...rootManifest.repository, directory: item.place }, rootManifest.homepage, rootManifest.bugs])
+  })
+
   it('exports a main entry, and each entry is a source file', () => {
     expect(Object.keys(manifest.exports ?? {})).toEqual(expect.arrayContaining(['.', './package.json']))
     for (const [entry, target] of Object.entries(manifest.exports ?? {})) {

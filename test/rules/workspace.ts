@@ -10,6 +10,10 @@ export interface Manifest {
   readonly name: string
   readonly version: string
   readonly license?: string
+  readonly author?: string
+  readonly repository?: { readonly type: string; readonly url: string }
+  readonly homepage?: string
+  readonly bugs?: string
   readonly type?: string
   readonly description?: string
   readonly sideEffects?: boolean | readonly string[]
