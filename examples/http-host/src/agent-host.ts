@@ -60,7 +60,7 @@ export class AgentHost {
 
   /** A user's session; one that is not here is resumed, and goes on with what was cut off or waits. @throws Problem, and what a resume throws */
   async open(user: string, id: string): Promise<Seat> {
-    if (!id.startsWith(`${user}.`) || !/\.[0-9a-f]{32}$/.test(id)) throw noSession()
+    if (!id.startsWith(`${user}.`) || !/^[0-9a-f]{32}$/.test(id.slice(user.length + 1))) throw noSession()
     for (;;) {
       const seat = this.seats.get(id)
       if (seat) return seat

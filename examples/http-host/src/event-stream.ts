@@ -38,6 +38,9 @@ export async function* feedMessages(feed: AsyncIterable<Told>): AsyncGenerator<s
   }
 }
 
+/** Of every stream. */
+export const STREAM_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
+
 export interface StreamOptions {
   /** Milliseconds between signs of life while there is nothing to say. */
   readonly heartbeat: number
@@ -81,9 +84,7 @@ export function eventStream(messages: AsyncGenerator<string>, { heartbeat, stall
       void messages.return(undefined)
     },
   }, { highWaterMark: 0 })
-  return new Response(body, {
-    headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no', 'transfer-encoding': 'chunked' },
-  })
+  return new Response(body, { headers: { ...STREAM_HEADERS, 'transfer-encoding': 'chunked' } })
 }
 
 /** What a promise comes to, or undefined where it takes longer. */

@@ -80,7 +80,8 @@ export class HttpService extends Service {
     for (const routes of this.mounted) root.route('/', routes)
     root.notFound((c) => c.json({ error: { code: 'NOT_FOUND', message: 'there is nothing here' } }, 404))
     root.onError((error, c) => {
-      this.own.logger.error('%s %s failed: %s', c.req.method, c.req.path, error.stack ?? error.message)
+      // As it came: decoded, a path may have line ends, and write lines of its own here.
+      this.own.logger.error('%s %s failed: %s', c.req.method, new URL(c.req.url).pathname, error.stack ?? error.message)
       return c.json({ error: { code: 'INTERNAL', message: 'something went wrong here; it is in the log of the server' } }, 500)
     })
     this.root = root

@@ -2,7 +2,7 @@ import type { HttpBindings } from '@hono/node-server'
 import { type Context as HttpContext, Hono } from 'hono'
 import type { AgentHost } from './agent-host.ts'
 import type { Config } from './config.ts'
-import { eventStream, feedMessages, turnMessages } from './event-stream.ts'
+import { STREAM_HEADERS, eventStream, feedMessages, turnMessages } from './event-stream.ts'
 import { Feed } from './feed.ts'
 import type { Routes } from './http.ts'
 import { Problem, problemOf } from './problem.ts'
@@ -44,6 +44,8 @@ export function agentRoutes(host: AgentHost, config: Config): Routes {
     const { user } = c.var
     const from = firstSeq(c.req.header('last-event-id'), c.req.query('from'))
     const seat = await host.open(user, c.req.param('id'))
+    // Its body is thrown away unread, so that a stream would never be over.
+    if (c.req.method === 'HEAD') return c.body(null, 200, STREAM_HEADERS)
     const open = streams.get(user) ?? 0
     if (open >= config.streamsPerUser) throw new Problem(429, 'TOO_MANY_STREAMS', `you have ${open} open streams; close one`, 5)
     streams.set(user, open + 1)

@@ -156,6 +156,16 @@ describe('events', () => {
     for (const stream of streams) stream.leave()
   })
 
+  it('take no stream for a reader that asks for the head only', async () => {
+    const id = await carol.create()
+    for (const _ of [1, 2, 3, 4]) {
+      const { status, headers } = await carol.request('HEAD', `/sessions/${id}/events`)
+      expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
+    }
+    const stream = await carol.events(id, '?follow=false')
+    expect((await stream.all()).length).toBeGreaterThan(0)
+  })
+
   it('and turns are cut off from a reader that takes nothing; the turn goes on', async () => {
     const id = await bob.create()
     const one = stuck(`POST /sessions/${id}/turns`, JSON.stringify({ prompt: 'large 3900000' }))
@@ -222,7 +232,7 @@ describe('isolation', () => {
     expect(id).toMatch(/^alice\.[0-9a-f]{32}$/)
   })
 
-  it.each(['..%2f..%2fetc', 'bob.%00', '.', 'bob.', `bob.${'a'.repeat(500)}`, 'bob.%2e%2e%2fsessions', 'con', '%F0%9F%98%80', 'bob.%ZZ'])('the id %s is none of a user\'s', async (id) => {
+  it.each(['..%2f..%2fetc', 'bob.%00', '.', 'bob.', `bob.${'a'.repeat(500)}`, 'bob.%2e%2e%2fsessions', 'con', '%F0%9F%98%80', 'bob.%ZZ', ...['%0a', '..%2f..%2falice', 'a'.repeat(200), '%ff'].map((part) => `bob.${part}.${'a'.repeat(32)}`)])('the id %s is none of a user\'s', async (id) => {
     expect(await bob.refused('GET', `/sessions/${id}/events?follow=false`)).toMatchObject({ status: 404 })
   })
 
