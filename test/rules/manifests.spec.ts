@@ -26,7 +26,8 @@ describe.each(published.map((item) => [item.place, item] as const))('%s', (_, it
     expect(manifest.keywords).toEqual(expect.arrayContaining(['cordis', 'headrace', 'agent', 'llm']))
     expect(manifest.description!.length).toBeLessThan(120)
     // The root says where it is kept, once it is kept somewhere.
-    expect([manifest.repository, manifest.homepage, manifest.bugs]).toEqual([rootManifest.repository && { ...rootManifest.repository, directory: item.place }, rootManifest.homepage, rootManifest.bugs])
+    const { repository, homepage, bugs } = rootManifest
+    expect([manifest.repository, manifest.homepage, manifest.bugs]).toEqual([repository && { ...repository, directory: item.place }, homepage, bugs])
   })
 
   it('exports a main entry, and each entry is a source file', () => {
@@ -70,7 +71,7 @@ describe('the top of the workspace', () => {
   it('holds what the house names', () => {
     const files = execFileSync('git', ['-c', 'safe.directory=*', 'ls-files'], { cwd: root, encoding: 'utf8' }).trim().split('\n')
     const top = [...new Set(files.map((file) => file.replace(/\/.*/, '')))].filter((name) => !name.startsWith('.'))
-    const house = ['LICENSE', 'README.md', 'docs', 'examples', 'package.json', 'packages', 'plugins', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'test', 'tsconfig.json']
+    const house = ['CHANGELOG.md', 'LICENSE', 'README.md', 'docs', 'examples', 'package.json', 'packages', 'plugins', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'test', 'tsconfig.json']
     expect(top.filter((name) => !house.includes(name))).toEqual([])
   })
 })
