@@ -18,7 +18,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
 }
 
 const SUITES = [
-  'test/crash', 'test/faults', 'test/cancel', 'test/soak', 'test/laws', 'packages/message/tests', 'packages/session/tests', 'packages/agent/tests/well-formed',
+  'test/crash', 'test/faults', 'test/cancel', 'test/soak', 'test/laws/L1', 'test/laws/adversary', 'packages/message/tests', 'packages/session/tests', 'packages/agent/tests/well-formed',
   'plugins/store-jsonl/tests', 'plugins/store-sqlite/tests',
 ]
 
