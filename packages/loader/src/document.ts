@@ -18,7 +18,7 @@ export class YamlFile {
     this.file = file
     this.lines = new LineCounter()
     // Not silent: a second document is told of then.
-    this.document = parseDocument(text, { stringKeys: true, prettyErrors: false, logLevel: 'error', lineCounter: this.lines })
+    this.document = parseDocument(text.replace(/^\ufeff/, ''), { stringKeys: true, prettyErrors: false, logLevel: 'error', lineCounter: this.lines })
     const { errors, warnings } = this.document
     // A tag that is not known is a warning of the parser's: `!!js` and its like would be read as text, and nothing here is evaluated.
     const wrong = errors.find(({ code }) => code === 'TAB_AS_INDENT') ?? errors[0] ?? warnings[0]

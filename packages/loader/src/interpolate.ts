@@ -34,7 +34,8 @@ function readText(text: string, env: Environment, wrong: (message: string) => vo
       wrong('a variable is ${NAME} or ${NAME:-default}; write $${ for the characters themselves')
       return ''
     }
-    const value = env[name]
+    // Not what every object has by that name.
+    const value = Object.hasOwn(env, name) ? env[name] : undefined
     // As a shell does: a default also stands for what is set to nothing.
     if (otherwise !== undefined) return value === undefined || value === '' ? otherwise : value
     if (value === undefined) wrong(`the variable ${name} is not set; set it, or write \${${name}:-default}`)

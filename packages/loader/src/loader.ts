@@ -106,18 +106,30 @@ export class Loader {
 
   /** Called once, by {@link boot}. */
   async start({ watch = false, partial = false }: BootOptions): Promise<void> {
-    const wanted = await this.read()
-    if (wanted.problems.length > 0) throw new LoaderError('APP_INVALID', wanted.problems)
-    this.ctx.effect(() => () => this.close(), 'boot()')
-    const problems = await this.enqueue(() => this.realise(wanted)) ?? []
+    // Ahead of the first look, behind which all others wait: what changes while the app boots is not missed.
+    if (watch) this.watch()
+    const problems = await this.enqueue(() => this.first()).catch((error: unknown) => {
+      this.close()
+      throw error
+    }) ?? []
     if (problems.length > 0 && !partial) {
       await this.stop()
       throw new LoaderError('APP_NOT_ACTIVE', problems)
     }
     await this.tell(problems)
-    if (!watch || this.stopped) return
+  }
+
+  private watch(): void {
     this.watching = new FileWatch(() => void this.refresh(), (folder, error) => void this.tell([this.problem(`${folder} cannot be watched: ${messageOf(error)}`)]))
-    this.watching.follow([this.file, ...this.modules.paths])
+    this.watching.follow([this.file])
+  }
+
+  private async first(): Promise<readonly Problem[]> {
+    const wanted = await this.read()
+    if (wanted.problems.length > 0) throw new LoaderError('APP_INVALID', wanted.problems)
+    this.ctx.effect(() => () => this.close(), 'boot()')
+    this.watching?.follow(this.modules.paths)
+    return this.realise(wanted)
   }
 
   /** Brings the app in step with its file and modules, as they are now. What cannot be done is reported, and runs on as it was. */

@@ -13,14 +13,16 @@ export class FileWatch {
   private readonly failed: (folder: string, error: unknown) => void
   private readonly folders = new Map<string, { readonly watcher: FSWatcher; readonly names: Set<string> }>()
   private timer: ReturnType<typeof setTimeout> | undefined
+  private closed = false
 
   constructor(changed: () => void, failed: (folder: string, error: unknown) => void) {
     this.changed = changed
     this.failed = failed
   }
 
-  /** Follows these files too. */
+  /** Follows these files too, until it is closed. */
   follow(files: Iterable<string>): void {
+    if (this.closed) return
     for (const file of files) {
       const folder = dirname(file)
       const known = this.folders.get(folder)
@@ -50,6 +52,7 @@ export class FileWatch {
   }
 
   close(): void {
+    this.closed = true
     clearTimeout(this.timer)
     for (const { watcher } of this.folders.values()) watcher.close()
     this.folders.clear()

@@ -61,3 +61,7 @@ describe('a file', () => {
     expect(b!.problem('x', { config: ['day'] }).place).toEqual({ file: 'f', line: 1, column: 36 })
   })
 })
+
+it('a byte order mark, as some editors write it, is no part of the file', () => {
+  expect(readEntries('cordis.yml', '\ufeff- name: a\n').map(({ name }) => name)).toEqual(['a'])
+})

@@ -53,3 +53,7 @@ it.each(['"${{ env.NAME }}"', '"${NAME"', '"${}"', '"${process.exit()}"', '"${NA
 it('keys are left as they are', () => {
   expect(read('{ "${NAME}": 1, "__proto__": { "x": "${NAME}" } }')).toEqual(JSON.parse('{ "${NAME}": 1, "__proto__": { "x": "value" } }'))
 })
+
+it.each(['toString', 'constructor', '__proto__'])('what every object has is no variable: %s', (name) => {
+  expect(read(`"\${${name}}"`)).toEqual([expect.stringContaining(`the variable ${name} is not set`)])
+})

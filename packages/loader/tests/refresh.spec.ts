@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Context } from 'cordis'
 import type { Loader } from '@headrace/loader'
 import { Folder } from './folder.ts'
@@ -254,6 +254,32 @@ it('a listener of reports that throws harms nobody', async () => {
 })
 
 describe('watch', () => {
+  it('misses nothing that changes while the app boots', async () => {
+    app('one', 'two')
+    folder.write('one.mjs', folder.plugin('one').replace('words.push', 'words.push("loading")\n  await new Promise((resolve) => setTimeout(resolve, 200))\n  words.push'))
+    const booting = folder.boot({ watch: true })
+    await vi.waitFor(() => expect(folder.words).toEqual(['loading']))
+    app('one', 'two', 'three')
+    const loader = await booting
+    await vi.waitFor(() => expect(loader.entries.map(({ id }) => id)).toEqual(['one', 'two', 'three']), 5_000)
+  })
+
+  it('watches nothing any more once it is stopped, also in the middle of a change, or where it could not boot', async () => {
+    const watched = () => process.getActiveResourcesInfo().filter((kind) => kind.startsWith('FSEvent')).length
+    await vi.waitFor(() => expect(watched()).toBe(0))
+    app('one')
+    const loader = await folder.boot({ watch: true })
+    expect(watched()).toBe(1)
+    folder.write('far/slow.mjs', folder.plugin('slow').replace('words.push', 'await new Promise((resolve) => setTimeout(resolve, 100))\n  words.push'))
+    folder.write('cordis.yml', '- name: ./far/slow.mjs\n')
+    const refreshed = loader.refresh()
+    await vi.waitFor(() => expect(loader.entries.map(({ id }) => id)).toEqual(['./far/slow.mjs']))
+    await Promise.all([loader.stop(), refreshed])
+    folder.write('cordis.yml', '- name: ./nowhere.mjs\n')
+    await expect(folder.boot({ watch: true })).rejects.toThrow('there is no file')
+    await vi.waitFor(() => expect(watched()).toBe(0))
+  })
+
   it('follows the file and the modules, however an editor writes them', async () => {
     app('one')
     const loader = await folder.boot({ watch: true })
