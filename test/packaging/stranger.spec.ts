@@ -1,10 +1,12 @@
-import { readdir } from 'node:fs/promises'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { cp, readdir } from 'node:fs/promises'
 import { createModelServer } from '@headrace/model-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { published, root } from '../rules/workspace.ts'
-import { readmeExample, withoutTypes } from './example.ts'
+import { blockBelow, readmeExample, withoutTypes } from './example.ts'
 import { Folder, type Size } from './folder.ts'
-import { run } from './process.ts'
+import { run, succeed } from './process.ts'
 
 const MB = 1_000_000
 const names = published.map(({ manifest }) => manifest.name)
@@ -41,7 +43,11 @@ describe('in an empty folder, with the tarballs only', () => {
   // Suites run in vitest, which is not asked for here.
   const runnable = entries.filter((entry) => !entry.startsWith('@headrace/testing/'))
 
-  beforeAll(async () => void (folder = await Folder.with(names)))
+  // What the example of a host needs beside ours.
+  const { dependencies } = JSON.parse(readFileSync(`${root}examples/http-host/package.json`, 'utf8')) as { dependencies: Record<string, string> }
+  const others = Object.fromEntries(Object.entries(dependencies).filter(([, range]) => /^\^\d/.test(range)))
+
+  beforeAll(async () => void (folder = await Folder.with(names, others)))
   afterAll(() => folder.remove())
 
   it('one copy of each package is installed', async () => {
@@ -84,4 +90,60 @@ describe('in an empty folder, with the tarballs only', () => {
     const { version } = published.find(({ manifest }) => manifest.name === 'headrace')!.manifest
     expect(await run('npx', ['--no-install', 'headrace', '--version'], { cwd: folder.path })).toMatchObject({ code: 0, stdout: `${version}\n` })
   })
+
+  it('an agent from a YAML file answers, with a plugin of one’s own beside the usual set', async () => {
+    const server = await createModelServer(() => 'Scripted: the sum is off by one.')
+    try {
+      await folder.write('app/clock.mjs', withoutTypes(blockBelow(readFileSync(`${root}README.md`, 'utf8'), 'A plugin in six lines')))
+      await folder.write('app/cordis.yml', `${readFileSync(`${root}examples/coding-agent/cordis.yml`, 'utf8')}- id: clock\n  name: ./clock.mjs\n`)
+      const env = { HEADRACE_MODEL: 'endpoint/scripted', HEADRACE_BASE_URL: server.url, XDG_STATE_HOME: `${folder.path}/app/state` }
+      const headrace = (...args: string[]) => succeed('npx', ['--no-install', 'headrace', ...args], { cwd: `${folder.path}/app`, env })
+      expect((await headrace('run', '--app', 'cordis.yml', 'Why does the test fail?')).stdout).toContain('the sum is off by one')
+      expect(JSON.stringify(server.requests[0]!.body)).toMatch(/Today is \d{4}-\d\d-\d\d\./)
+      expect((await headrace('verify', 'last')).stdout).toMatch(/^ok: 1 request /)
+      expect((await headrace('explain', 'last')).stdout).toContain('clock/day')
+    } finally {
+      await server.close()
+    }
+  })
+
+  it('a host in an HTTP app, compiled from the example’s sources, answers a user and stops in order', async () => {
+    await cp(`${root}examples/http-host/src`, `${folder.path}/host/src`, { recursive: true })
+    const { compilerOptions } = JSON.parse(readFileSync(`${root}tsconfig.json`, 'utf8')) as { compilerOptions: object }
+    const own = { rootDir: 'src', outDir: 'lib', typeRoots: [`${root}node_modules/@types`], composite: false, incremental: false, declaration: false }
+    await folder.write('host/tsconfig.json', JSON.stringify({ compilerOptions: { ...compilerOptions, ...own }, include: ['src'] }))
+    await succeed('node', [`${root}node_modules/typescript/bin/tsc`, '-p', 'host'], { cwd: folder.path })
+    const server = await createModelServer(() => 'Milk and eggs are noted.')
+    const { PATH, HOME } = process.env
+    const env = { PATH, HOME, HOST_PORT: '0', HOST_USERS: 'alice=alice-token', HOST_DATA: `${folder.path}/host/data`, HEADRACE_MODEL: 'scripted', HEADRACE_BASE_URL: server.url }
+    const child = spawn('node', ['lib/main.js'], { cwd: `${folder.path}/host`, env, stdio: ['ignore', 'ignore', 'pipe'] })
+    try {
+      const url = await listening(child)
+      const headers = { authorization: 'Bearer alice-token', 'content-type': 'application/json' }
+      expect((await fetch(`${url}/health`)).status).toBe(200)
+      expect((await fetch(`${url}/sessions`, { method: 'POST' })).status).toBe(401)
+      const { id } = await (await fetch(`${url}/sessions`, { method: 'POST', headers })).json() as { id: string }
+      const turn = await (await fetch(`${url}/sessions/${id}/turns`, { method: 'POST', headers, body: JSON.stringify({ prompt: 'Milk and eggs.' }) })).text()
+      expect(turn).toMatch(/event: result\ndata: .*"reason":"done".*Milk and eggs are noted\./)
+      const ended = new Promise((resolve) => child.once('close', (code, signal) => resolve(code ?? signal)))
+      child.kill('SIGTERM')
+      expect(await ended).toBe(0)
+    } finally {
+      child.kill('SIGKILL')
+      await server.close()
+    }
+  })
 })
+
+/** Where a host says that it listens. @throws with what it said, where it ended instead */
+function listening(child: ChildProcess): Promise<string> {
+  let said = ''
+  return new Promise((resolve, reject) => {
+    child.once('close', (code) => reject(new Error(`it ended with ${code}: ${said}`)))
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+      said += text
+      const url = /^listening at (\S+)$/m.exec(said)?.[1]
+      if (url) resolve(url)
+    })
+  })
+}
