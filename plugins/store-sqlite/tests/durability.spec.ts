@@ -6,8 +6,8 @@ import { text } from 'node:stream/consumers'
 import Driver from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import type { SqliteStore } from '@headrace/plugin-store-sqlite'
-import { CHILD } from './child.ts'
-import { append, list, openStore, opening, prompt, read, sql, temporaryFolder, write } from './logs.ts'
+import { StoreProcess } from '@headrace/testing/store-processes'
+import { append, list, openStore, opening, placeOf, prompt, read, sql, temporaryFolder, write } from './logs.ts'
 
 /** A store whose disk forgets what was not synced. */
 function powerCut(): { readonly store: SqliteStore; readonly syncs: () => number; readonly cut: (reached?: (tail: Buffer) => Buffer) => SqliteStore } {
@@ -204,7 +204,7 @@ describe('a full disk', () => {
   it('at the file: an error that SQLite cannot undo by itself ends the lease, and what was there is there', async () => {
     const file = join(temporaryFolder(), 'sessions.sqlite')
     // No file may become longer than that: a real write fails half-way.
-    const child = spawn('bash', ['-c', 'ulimit -f 300 && exec "$@"', 'bash', process.execPath, CHILD, 'fill', file, 'a'], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn('bash', ['-c', 'ulimit -f 300 && exec "$@"', 'bash', process.execPath, ...StoreProcess.args(placeOf({ file }), 'fill', 'a')], { stdio: ['ignore', 'pipe', 'inherit'] })
     const [output] = await Promise.all([text(child.stdout), once(child, 'close')])
     const { kept, first, second } = JSON.parse(output) as { kept: number; first: { code: string; message: string }; second: { code: string } }
     expect(first.code).toMatch(/^STORE_/)

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import type { SqliteStore } from '@headrace/plugin-store-sqlite'
-import { Child } from './child.ts'
-import { append, openStore, opening, prompt, read, sql, write } from './logs.ts'
+import { StoreProcess, storeProcesses } from '@headrace/testing/store-processes'
+import { append, openStore, placeOf, opening, prompt, read, sql, write } from './logs.ts'
 
 async function storeWithLog(): Promise<SqliteStore> {
   const store = openStore()
@@ -16,19 +16,12 @@ function leaveHolder(store: SqliteStore, holder: object): void {
   sql(store, `UPDATE sessions SET holder = '${JSON.stringify(gone)}'`)
 }
 
-describe('L18 across processes', () => {
-  it('refuses the second process and names the first, until that releases', async () => {
-    const store = await storeWithLog()
-    const child = new Child('hold', store.file, 'a')
-    expect(await child.next()).toBe('leased')
-    await expect(store.lease('a')).rejects.toMatchObject({ code: 'SESSION_BUSY', holder: expect.stringMatching(new RegExp(`^pid ${child.process.pid} on ${hostname()} since 20`)) as unknown })
-    await expect(store.remove('a')).rejects.toMatchObject({ code: 'SESSION_BUSY' })
-    expect(await read(store)).toHaveLength(1)
-    child.say('release')
-    expect(await child.next()).toBe('released')
-    await (await store.lease('a')).release()
-  })
+storeProcesses('SqliteStore', () => {
+  const store = openStore()
+  return { store, place: placeOf(store), leaveHolder: (_id, holder = {}) => leaveHolder(store, holder) }
+})
 
+describe('who holds a session', () => {
   it('refuses a second store of the same process', async () => {
     const store = await storeWithLog()
     const lease = await store.lease('a')
@@ -38,7 +31,7 @@ describe('L18 across processes', () => {
 
   it('lets two processes write two sessions of one database', async () => {
     const store = await storeWithLog()
-    const child = new Child('append', store.file, 'b')
+    const child = new StoreProcess(placeOf(store), 'append', 'b')
     await child.next()
     const lease = await store.lease('a')
     for (let seq = 1; seq < 300; seq++) {
@@ -50,17 +43,6 @@ describe('L18 across processes', () => {
     expect(await read(store)).toHaveLength(300)
     const others = await read(store, 'b')
     expect(others.length).toBeGreaterThan(1)
-  })
-
-  it('is not held for ever by a process that was killed', async () => {
-    const store = await storeWithLog()
-    const child = new Child('hold', store.file, 'a')
-    await child.next()
-    await child.kill()
-    const lease = await store.lease('a')
-    append(lease, 1, prompt('goes on'))
-    await lease.release()
-    expect(await read(store)).toHaveLength(2)
   })
 
   it('takes a pid that another process has by now for dead, and what is no holder for none', async () => {
@@ -82,30 +64,6 @@ describe('L18 across processes', () => {
     sql(store, wayOut!)
     await (await store.lease('a')).release()
   })
-
-  it('lets one win where several find a dead holder at once', async () => {
-    const store = await storeWithLog()
-    const children = Array.from({ length: 4 }, () => new Child('race', store.file, 'a'))
-    for (const child of children) expect(await child.next()).toBe('ready')
-    for (let round = 0; round < 20; round++) {
-      leaveHolder(store, {})
-      const at = Date.now() + 12
-      for (const child of children) child.say(`${at}`)
-      const answers = await Promise.all(children.map((child) => child.next()))
-      expect(answers.toSorted()).toEqual(['SESSION_BUSY', 'SESSION_BUSY', 'SESSION_BUSY', 'leased'])
-      for (const child of children) child.say('release')
-      for (const child of children) expect(await child.next()).toBe('released')
-    }
-  }, 60_000)
-
-  it('lets several processes make one new database at once', async () => {
-    for (let round = 0; round < 3; round++) {
-      const store = openStore()
-      const children = ['a', 'b', 'c', 'd'].map((id) => new Child('hold', store.file, id))
-      for (const child of children) expect(await child.next()).toBe('leased')
-      for (const child of children) await child.kill()
-    }
-  }, 60_000)
 })
 
 describe('a lease that was lost', () => {
@@ -128,32 +86,5 @@ describe('a lease that was lost', () => {
     await expect(lease.flush()).rejects.toMatchObject({ code: 'LEASE_LOST', message: expect.stringContaining('was removed') as unknown })
     expect(lease.lost.aborted).toBe(true)
     await expect(lease.release()).rejects.toMatchObject({ code: 'LEASE_LOST' })
-  })
-})
-
-describe('kill -9 between any two writes', () => {
-  it('loses nothing that was acknowledged, and the log opens and goes on', async () => {
-    const store = openStore()
-    let acknowledged = -1
-    for (let round = 0; round < 8; round++) {
-      const child = new Child('append', store.file, 'a')
-      const last = acknowledged
-      let line = await child.next()
-      setTimeout(() => child.process.kill('SIGKILL'), 20 + round * 17)
-      for (; line !== undefined; line = await child.next()) acknowledged = Number(line)
-      const events = await read(store)
-      expect(acknowledged).toBeGreaterThan(last)
-      expect(events.length).toBeGreaterThan(acknowledged)
-      expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index))
-    }
-    await (await store.lease('a')).release()
-  }, 60_000)
-
-  it('keeps an append that returned, without any flush, and its list whole', async () => {
-    const store = openStore()
-    const child = new Child('once', store.file, 'a')
-    expect(await child.next()).toBe('appended')
-    await child.kill()
-    expect(await read(store)).toHaveLength(3)
   })
 })

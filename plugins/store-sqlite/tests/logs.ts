@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Batch, type EventDraft, type Lease, type SessionEvent, type SessionInfo, type SessionStore } from '@headrace/session'
 import { SqliteStore, type SqliteStoreOptions } from '@headrace/plugin-store-sqlite'
+import type { StorePlace } from '@headrace/testing/store-processes'
 import Driver from 'better-sqlite3'
 import { onTestFinished } from 'vitest'
 
@@ -18,6 +19,11 @@ export function openStore(options: Partial<SqliteStoreOptions> = {}): SqliteStor
   const store = new SqliteStore({ file: join(temporaryFolder(), 'sessions.sqlite'), fsync: 'never', ...options })
   onTestFinished(() => store.close())
   return store
+}
+
+/** The store's place, for a process of its own. */
+export function placeOf({ file }: { readonly file: string }): StorePlace {
+  return { module: new URL('../lib/index.js', import.meta.url).href, name: 'SqliteStore', options: { file, fsync: 'barrier' } }
 }
 
 /** The database beside the store, for what a test does to it. */

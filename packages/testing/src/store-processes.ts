@@ -1,0 +1,176 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { hostname } from 'node:os'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { SessionStore } from '@headrace/session'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { append, opening, prompt, read, write } from './store-logs.ts'
+
+const CHILD = fileURLToPath(new URL('../lib/store-child.js', import.meta.url))
+
+/** How another process opens the place that a store is at. */
+export interface StorePlace {
+  /** URL or path of the built module. */
+  readonly module: string
+  /** The class that it exports. */
+  readonly name: string
+  /** What its constructor takes, as JSON. */
+  readonly options: object
+}
+
+/** What a process does with a session: holds its lease until it is told a line; races for it at a time it is told; appends, in three ways. */
+export type StoreMode = 'hold' | 'race' | 'once' | 'fill' | 'append'
+
+/** A process of its own on a store. Killed with its test. */
+export class StoreProcess {
+  readonly process: ChildProcess
+  private readonly lines: AsyncIterator<string>
+
+  constructor(place: StorePlace, mode: StoreMode, id: string) {
+    this.process = spawn(process.execPath, StoreProcess.args(place, mode, id), { stdio: ['pipe', 'pipe', 'inherit'] })
+    this.lines = createInterface(this.process.stdout!)[Symbol.asyncIterator]()
+    onTestFinished(() => void this.process.kill('SIGKILL'))
+  }
+
+  /** The arguments of Node that start one. */
+  static args({ module, name, options }: StorePlace, mode: StoreMode, id: string): readonly string[] {
+    return [CHILD, module, name, JSON.stringify(options), mode, id]
+  }
+
+  /** Its next line; `undefined` when it has ended. */
+  async next(): Promise<string | undefined> {
+    const { value, done } = await this.lines.next()
+    return done ? undefined : value
+  }
+
+  say(line: string): void {
+    this.process.stdin!.write(`${line}\n`)
+  }
+
+  /** Resolves when it is gone. */
+  async kill(): Promise<void> {
+    const ended = new Promise((resolve) => this.process.once('close', resolve))
+    this.process.kill('SIGKILL')
+    await ended
+  }
+}
+
+/** A store that several processes use. */
+export interface SharedStore {
+  readonly store: SessionStore
+  readonly place: StorePlace
+  /** Makes a session held, as by a process that is gone; what is given differs from that. */
+  leaveHolder(id: string, holder?: { readonly pid?: number; readonly host?: string }): void
+  /** Cleans up behind a test. */
+  dispose?(): Promise<void> | void
+}
+
+/**
+ * What a store must do that several processes use at once, as a vitest suite: one writer (L18), and nothing lost that was acknowledged
+ * (L17), whoever is killed. Needs the store built.
+ *
+ * @param make gives an empty store for each test
+ */
+export function storeProcesses(name: string, make: () => Promise<SharedStore> | SharedStore): void {
+  describe(`${name} among processes`, () => {
+    let shared: SharedStore
+    beforeEach(async () => {
+      shared = await make()
+    })
+    afterEach(() => shared.dispose?.())
+    const child = (mode: StoreMode, id = 'a'): StoreProcess => new StoreProcess(shared.place, mode, id)
+    oneWriter(() => shared, child)
+    kills(() => shared, child)
+  })
+}
+
+function oneWriter(shared: () => SharedStore, child: (mode: StoreMode, id?: string) => StoreProcess): void {
+  it('refuses the second process and names the first, until that releases (L18)', async () => {
+    const { store } = shared()
+    await write(store, 'a', [[opening('a')]])
+    const holder = child('hold')
+    expect(await holder.next()).toBe('leased')
+    await expect(store.lease('a')).rejects.toMatchObject({ code: 'SESSION_BUSY', holder: expect.stringMatching(new RegExp(`^pid ${holder.process.pid} on ${hostname()} since 20`)) as unknown })
+    await expect(store.remove('a')).rejects.toMatchObject({ code: 'SESSION_BUSY' })
+    expect(await read(store, 'a')).toHaveLength(1)
+    holder.say('release')
+    expect(await holder.next()).toBe('released')
+    await (await store.lease('a')).release()
+  })
+
+  it('does not hold a session for ever for a process that was killed', async () => {
+    const { store } = shared()
+    await write(store, 'a', [[opening('a')]])
+    const holder = child('hold')
+    await holder.next()
+    await holder.kill()
+    const lease = await store.lease('a')
+    append(lease, 1, [prompt('goes on')])
+    await lease.release()
+    expect(await read(store, 'a')).toHaveLength(2)
+  })
+
+  it('takes a pid that another process has by now for dead', async () => {
+    const { store, leaveHolder } = shared()
+    await write(store, 'a', [[opening('a')]])
+    leaveHolder('a', { pid: process.pid })
+    await (await store.lease('a')).release()
+  })
+
+  it('never takes over from another machine, and names it', async () => {
+    const { store, leaveHolder } = shared()
+    await write(store, 'a', [[opening('a')]])
+    leaveHolder('a', { host: 'elsewhere.example' })
+    await expect(store.lease('a')).rejects.toThrow(/pid 1 on elsewhere\.example since .* another machine/)
+    await expect(store.lease('a')).rejects.toMatchObject({ code: 'SESSION_BUSY' })
+  })
+
+  it('lets one win where several find a dead holder at once', async () => {
+    const { store, leaveHolder } = shared()
+    await write(store, 'a', [[opening('a')]])
+    const children = Array.from({ length: 4 }, () => child('race'))
+    for (const one of children) expect(await one.next()).toBe('ready')
+    for (let round = 0; round < 40; round++) {
+      leaveHolder('a')
+      const at = Date.now() + 12
+      for (const one of children) one.say(`${at}`)
+      const answers = await Promise.all(children.map((one) => one.next()))
+      expect(answers.toSorted()).toEqual(['SESSION_BUSY', 'SESSION_BUSY', 'SESSION_BUSY', 'leased'])
+      for (const one of children) one.say('release')
+      for (const one of children) expect(await one.next()).toBe('released')
+    }
+    await (await store.lease('a')).release()
+  }, 60_000)
+
+  it('lets several processes make the place at once', async () => {
+    const children = ['a', 'b', 'c', 'd'].map((id) => child('hold', id))
+    for (const one of children) expect(await one.next()).toBe('leased')
+    for (const one of children) await one.kill()
+  }, 60_000)
+}
+
+function kills(shared: () => SharedStore, child: (mode: StoreMode, id?: string) => StoreProcess): void {
+  it('loses nothing that was acknowledged when the writer is killed at any time, and goes on (L17)', async () => {
+    const { store } = shared()
+    let acknowledged = -1
+    for (let round = 0; round < 8; round++) {
+      const writer = child('append')
+      const last = acknowledged
+      let line = await writer.next()
+      setTimeout(() => writer.process.kill('SIGKILL'), 20 + round * 17)
+      for (; line !== undefined; line = await writer.next()) acknowledged = Number(line)
+      const events = await read(store, 'a')
+      expect(acknowledged).toBeGreaterThan(last)
+      expect(events.length).toBeGreaterThan(acknowledged)
+      expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index))
+    }
+    await (await store.lease('a')).release()
+  }, 60_000)
+
+  it('keeps an append that returned, without any flush, and its list whole', async () => {
+    const writer = child('once')
+    expect(await writer.next()).toBe('appended')
+    await writer.kill()
+    expect(await read(shared().store, 'a')).toHaveLength(3)
+  })
+}
