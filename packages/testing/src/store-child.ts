@@ -42,9 +42,9 @@ const modes: Readonly<Record<string, () => Promise<void>>> = {
   async race() {
     say('ready')
     for (;;) {
-      const { value, done } = await lines.next()
-      if (done) return
-      while (Date.now() < Number(value));
+      const time = await lines.next()
+      if (time.done) return
+      while (Date.now() < Number(time.value));
       const lease = await store.lease(id).catch((error: { readonly code: string }) => error)
       say('code' in lease ? lease.code : 'leased')
       await lines.next()

@@ -39,8 +39,8 @@ export class StoreProcess {
 
   /** Its next line; `undefined` when it has ended. */
   async next(): Promise<string | undefined> {
-    const { value, done } = await this.lines.next()
-    return done ? undefined : value
+    const line = await this.lines.next()
+    return line.done ? undefined : line.value
   }
 
   say(line: string): void {
