@@ -49,7 +49,9 @@ export class Check {
       case 'prompt/queued':
         this.string(data, 'owner')
         return this.message(data, 'input', 'user')
-      case 'prompt/withdrawn': return this.count(data, 'prompt')
+      case 'prompt/withdrawn':
+        this.string(data, 'reason')
+        return this.count(data, 'prompt')
       case 'turn/start': return this.count(data, 'turn')
       case 'turn/end':
         this.count(data, 'turn')
@@ -70,12 +72,7 @@ export class Check {
       case 'run/context': return
       case 'request/header': return checkHeader(this, data)
       case 'request/header-delta': return checkHeaderDelta(this, data)
-      case 'request/dispatch':
-        this.count(data, 'boundary')
-        this.string(data, 'history')
-        this.string(data, 'digest')
-        if (data.messages === undefined) return
-        return this.list(data, 'messages').forEach((item, index) => this.signed(this.asObject(item, `messages[${index}]`)))
+      case 'request/dispatch': return this.dispatch(data)
       case 'request/end': return this.requestEnd(data)
       case 'assistant/message':
         this.count(data, 'dispatch')
@@ -89,8 +86,7 @@ export class Check {
         if (data.additionalContext === undefined) return
         return this.list(data, 'additionalContext').forEach((item, index) => this.signed(this.asObject(item, `additionalContext[${index}]`), 'system', 'user'))
       case 'surface/replace':
-        this.string(data, 'first')
-        this.string(data, 'last')
+        for (const field of ['first', 'last', 'owner', 'reason']) this.string(data, field)
         return this.list(data, 'messages').forEach((item, index) => this.signed(this.asObject(item, `messages[${index}]`)))
       case 'surface/rewind':
         this.count(data, 'turn')
@@ -132,6 +128,18 @@ export class Check {
 
   count(data: Fields, field: string): void {
     if (!Number.isSafeInteger(data[field]) || (data[field] as number) < 0) this.fail(field, 'must be a whole number')
+  }
+
+  private dispatch(data: Fields): void {
+    this.count(data, 'boundary')
+    this.string(data, 'history')
+    this.string(data, 'digest')
+    for (const field of ['turn', 'step', 'attempt']) if (data[field] !== undefined) this.count(data, field)
+    if (data.purpose !== undefined) this.string(data, 'purpose')
+    if (data.config !== undefined) this.object(data, 'config')
+    if (data.tools !== undefined && data.tools !== 'none') this.fail('tools', 'must be "none" or absent')
+    if (data.messages === undefined) return
+    this.list(data, 'messages').forEach((item, index) => this.signed(this.asObject(item, `messages[${index}]`)))
   }
 
   private requestEnd(data: Fields): void {

@@ -105,6 +105,8 @@ export class Ledger {
   private endTurn(seq: number, { turn, settled }: EventMap['turn/end']): void {
     if (this.turn?.number !== turn) throw new LogError(`the end of turn ${turn}, which is not open`, seq)
     if (this.turn.step) throw new LogError(`turn ${turn} ends inside its step ${this.turn.step.number}`, seq)
+    // Else nothing that comes later would ever be owed.
+    if (settled >= seq) throw new LogError(`turn ${turn} settles event ${settled}, which is not before its end`, seq)
     this.answered = Math.max(this.answered, settled)
     this.turn = undefined
   }

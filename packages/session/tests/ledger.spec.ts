@@ -131,6 +131,7 @@ describe('turns, steps and requests nest', () => {
     ['a turn inside a turn', (log: LogBuilder) => { log.turn(); log.turn() }, 'starts inside turn 1'],
     ['a turn that skips a number', (log: LogBuilder) => log.add('turn/start', { turn: 2, woke: 'wake' }), 'turn 2 follows turn 0'],
     ['the end of no turn', (log: LogBuilder) => log.add('turn/end', { turn: 1, reason: 'done', settled: 0 }), 'not open'],
+    ['the end of a turn that settles what has not come yet', (log: LogBuilder) => { log.prompt('x'); log.add('turn/end', { turn: 1, reason: 'done', settled: 1e300 }) }, 'settles event 1e+300'],
     ['the end of a turn inside its step', (log: LogBuilder) => { log.turn(); log.step(); log.endTurn() }, 'ends inside its step 1'],
     ['a step outside a turn', (log: LogBuilder) => log.add('step/start', { turn: 1, step: 1 }), 'cannot have one'],
     ['a step inside a step', (log: LogBuilder) => { log.turn(); log.step(); log.step() }, 'cannot have one'],
