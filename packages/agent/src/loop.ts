@@ -34,7 +34,7 @@ export class Loop {
     try {
       await this.answer(running)
     } catch (error) {
-      // A log that could not even take the end of the step has nothing better to say than why.
+      // The step is still open: the log refused its end, so it would refuse the turn's too. Whoever drives tells why.
       if (core.session.ledger.turn?.step) throw error
       const [reason, record] = verdict(error)
       const parked: unknown = running.turn.signal.reason
@@ -84,6 +84,7 @@ export class Loop {
       const decision = await seams.preStep(turn, Object.freeze({ number: next, attempt: 1, ...(turn.continue && { continue: true as const }) }))
       if (decision !== 'go') return core.endTurn('stopped', { code: 'STOPPED', message: decision.stop })
       again = (await this.step(running, next)) === 'restep'
+      // Nothing is owed any more, unless one of these steers; then the loop looks once more, and ends in the frame of that look.
       if (!again && !waits()) await seams.turnStopping(turn)
       if (turn.signal.aborted) throw cancelled(turn.signal)
     }
@@ -127,6 +128,7 @@ export class Loop {
     try {
       core.prefix ??= await this.composePrefix(turn)
       const answered = await this.attempts(running, number, at)
+      // The lower half of the picture, from tools/pre-execute on, is calls.ts.
       if (answered !== 'restep') await new CallBatch(core, turn, at.tools, answered).run()
       const reason = answered === 'restep' ? 'restep' : 'done'
       session.closeStep(reason, running.weighed)
@@ -198,6 +200,7 @@ export class Loop {
     const { anchor } = core
     const events = session.append([
       () => core.contextOwed(running),
+      // An instance's first header is its own (L13): where a substitute comes first, what it stands in for is said ahead of it.
       () => (base && anchor ? session.headers.owed(base, anchor) : undefined),
       () => session.headers.owed(header, base ? undefined : anchor, substitute),
       (): EventDraft => ({
