@@ -92,7 +92,7 @@ describe('headrace run in a git repository with nested AGENTS.md, thirty skills 
     expect(told(last, 'agents-md/project')[1]).toMatch(/This replaces the instructions .*Use spaces\./)
     expect(owners(last).filter((owner) => owner.includes('/'))).toEqual(['agents-md/project', 'skills/catalogue', 'environment/environment', 'agents-md/app/src/http/', 'agents-md/project'])
     expect(last.drift).toEqual([])
-    expect((await lab.run(['verify', 's'], { cwd: app })).out).toMatch(/^ok: 4 requests of \d+ events rebuild byte for byte\n$/)
+    expect((await lab.run(['verify', 's'], { cwd: app })).out).toMatch(/^ok: 4 requests of \d+ events rebuild byte for byte \(session s\)\n$/)
   })
 })
 

@@ -30,7 +30,7 @@ describe('npm run demo', () => {
     const { code, out, err } = await runDemo()
     expect(code).toBe(0)
     expect(out).toMatch(/model of this demo is SCRIPTED/)
-    expect(out).toMatch(/\$ headrace run [^]*The tests pass[^]*\$ headrace explain last\n[^]*cached: [^]*\$ headrace verify last\nok: 4 requests of \d+ events rebuild byte for byte\n/)
+    expect(out).toMatch(/\$ headrace run [^]*The tests pass[^]*\$ headrace explain last\n[^]*cached: [^]*\$ headrace verify last\nok: 4 requests of \d+ events rebuild byte for byte \(session \S+\)\n/)
     expect(err).toMatch(/→ read [^]*→ edit [^]*→ bash command="node --test"[^]*4 steps/)
     expect(readdirSync(temp)).toEqual([])
   })

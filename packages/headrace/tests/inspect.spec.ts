@@ -107,33 +107,37 @@ it('explain --full prints whole texts', async () => {
   expect((await lab.run(['explain', 'last', '--full'])).out).toContain(`\n      ${long}\n`)
 })
 
-it('last is this folder\'s newest session, else the newest of all', async () => {
+it('last is this folder\'s newest session, and never another folder\'s: it would be read, or taken back, for it', async () => {
   await lab.prompt(server, ['here', '--session', 'here'])
   await lab.prompt(server, ['there', '--session', 'there', '--cwd', lab.root])
   expect((await lab.run(['explain', 'last'])).out).toMatch(/^session here /)
-  expect((await lab.run(['explain', 'last'], { cwd: lab.sessions })).out).toMatch(/^session there /)
+  const kept = await lab.events('there')
+  for (const args of [['explain', 'last'], ['verify', 'last'], ['sessions', 'export', 'last'], ['sessions', 'rewind', 'last']]) {
+    expect(await lab.run(args, { cwd: lab.sessions })).toEqual({ code: 1, out: '', err: `headrace: there is no session of ${lab.sessions}; name one (headrace sessions lists them), or begin one with: headrace run "<prompt>"\n` })
+  }
+  expect(await lab.events('there')).toEqual(kept)
 })
 
-it('verify rebuilds every request and says so in one line; --digest adds the last chain', async () => {
-  await lab.prompt(server, ['Hi'])
+it('verify rebuilds every request and says so in one line, with the session; --digest adds the last chain', async () => {
+  await lab.prompt(server, ['Hi', '--session', 's'])
   const events = await lab.events()
-  const ok = `ok: 2 requests of ${events.length} events rebuild byte for byte\n`
+  const ok = `ok: 2 requests of ${events.length} events rebuild byte for byte (session s)\n`
   expect(await lab.run(['verify', 'last'])).toEqual({ code: 0, out: ok, err: '' })
   const end = events.findLast(({ type }) => type === 'step/end')!.data as { digest: string }
   expect((await lab.run(['verify', 'last', '--digest'])).out).toBe(`${ok}${end.digest}\n`)
   const copy = join(lab.cwd, 'copy.jsonl')
   writeFileSync(copy, readFileSync(lab.logFile()))
-  expect((await lab.run(['verify', 'copy.jsonl'])).out).toMatch(/^ok: 2 requests/)
+  expect((await lab.run(['verify', 'copy.jsonl'])).out).toMatch(/^ok: 2 requests of \d+ events rebuild byte for byte \(copy\.jsonl\)\n$/)
   expect((await lab.run(['verify', lab.logFile()])).out).toMatch(/^ok: 2 requests/)
 })
 
 it('verify tells the first difference, and exits with 1', async () => {
-  await lab.prompt(server, ['Hide the gold'])
+  await lab.prompt(server, ['Hide the gold', '--session', 's'])
   rewrite(lab.logFile(), (text) => text.replaceAll('Hide the gold', 'Find the gold'))
   const dispatch = (await lab.events()).find(({ type }) => type === 'request/dispatch')!
   const { code, out } = await lab.run(['verify', 'last'])
   expect(code).toBe(1)
-  expect(out).toMatch(new RegExp(`^differs: event ${dispatch.seq}: the history rebuilds as [0-9a-f]{64}, but [0-9a-f]{64} was recorded; .*\n$`))
+  expect(out).toMatch(new RegExp(`^differs: session s: event ${dispatch.seq}: the history rebuilds as [0-9a-f]{64}, but [0-9a-f]{64} was recorded; .*\n$`))
   expect(JSON.parse((await lab.run(['verify', 'last', '--json'])).out)).toMatchObject({ difference: { seq: dispatch.seq } })
   expect((await lab.run(['explain', 'last'])).out).toContain('DOES NOT REBUILD as recorded')
 })

@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { Fold, type SessionEvent, type SessionInfo, type SessionStore } from '@headrace/session'
+import { Fold, type SessionEvent, type SessionStore } from '@headrace/session'
 import * as storeJsonl from '@headrace/plugin-store-jsonl'
 import { JsonlStore, defaultDirectory, readLog } from '@headrace/plugin-store-jsonl'
 import type { Plugin } from 'cordis'
@@ -41,33 +41,33 @@ export function isFile(what: string): boolean {
 
 /** A log to look at, wherever it is. */
 export interface Log {
-  /** What to call it: the session's id, or the file. */
+  /** The session's id, or the file. */
   readonly name: string
+  /** What to call it: `session s`, or the file. */
+  readonly title: string
   batches(): AsyncIterable<readonly SessionEvent[]>
 }
 
 /**
- * The log that `<session | last | file>` names. `last` is this folder's newest session, or the newest of all where it has none; what
- * has a slash in it, or ends in `.jsonl`, is a file.
+ * The log that `<session | last | file>` names. `last` is this folder's newest session, never another folder's: it may be about to be
+ * changed. What has a slash in it, or ends in `.jsonl`, is a file.
  *
  * @throws CommandError
  */
 export async function findLog(store: SessionStore, what: string): Promise<Log> {
   if (isFile(what)) {
     if (!statSync(what, { throwIfNoEntry: false })?.isFile()) throw new CommandError(`there is no file ${what}`)
-    return { name: what, batches: () => readLog(what) }
+    return { name: what, title: what, batches: () => readLog(what) }
   }
   const id = what === 'last' ? await lastSession(store) : what
-  return { name: id, batches: () => store.load(id) }
+  return { name: id, title: `session ${id}`, batches: () => store.load(id) }
 }
 
 async function lastSession(store: SessionStore): Promise<string> {
   const cwd = folderOf('.')
-  const sessions: SessionInfo[] = []
-  for await (const info of store.list()) if (info.open) sessions.push(info)
-  const last = sessions.find(({ open }) => open?.cwd === cwd) ?? sessions[0]
-  if (!last) throw new CommandError('there is no session yet; begin one with: headrace run "<prompt>"')
-  return last.id
+  const last = await newestIn(store, cwd)
+  if (last === undefined) throw new CommandError(`there is no session of ${cwd}; name one (headrace sessions lists them), or begin one with: headrace run "<prompt>"`)
+  return last
 }
 
 /** The newest session of a folder. */

@@ -14,13 +14,13 @@ export async function verify(what: string, options: VerifyOptions, terminal: Ter
   const log = await findLog(await storeOf(options), what)
   const found = await verifyLog(log)
   if (options.json) terminal.json({ log: log.name, ...found })
-  else tell(found, options, terminal)
+  else tell(log, found, options, terminal)
   return found.difference ? FAILED : DONE
 }
 
-function tell({ requests, events, chain, difference }: Verification, { digest }: VerifyOptions, terminal: Terminal): void {
-  if (difference) return terminal.print(`differs: event ${difference.seq}: ${difference.what.replace(/^event \d+: /, '')}`)
-  terminal.print(`ok: ${requests} request${requests === 1 ? '' : 's'} of ${events} event${events === 1 ? '' : 's'} rebuild${requests === 1 ? 's' : ''} byte for byte`)
+function tell({ title }: Log, { requests, events, chain, difference }: Verification, { digest }: VerifyOptions, terminal: Terminal): void {
+  if (difference) return terminal.print(`differs: ${title}: event ${difference.seq}: ${difference.what.replace(/^event \d+: /, '')}`)
+  terminal.print(`ok: ${requests} request${requests === 1 ? '' : 's'} of ${events} event${events === 1 ? '' : 's'} rebuild${requests === 1 ? 's' : ''} byte for byte (${title})`)
   if (digest) terminal.print(chain)
 }
 
