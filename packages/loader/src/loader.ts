@@ -1,12 +1,11 @@
 import { basename, resolve } from 'node:path'
-import type { Context, Fiber, Plugin } from 'cordis'
+import type { Context, Fiber } from 'cordis'
 import { messageOf } from '@headrace/message'
 import type { Environment } from './interpolate.ts'
 import { Modules } from './modules.ts'
-import { sortListeners } from './order.ts'
-import { type Plan, type Wanted, readApp } from './plan.ts'
+import { type Wanted, readApp } from './plan.ts'
 import { LoaderError, type Problem, lineOf } from './problem.ts'
-import { isActive, isFailed, movingPart, whyNot, within } from './state.ts'
+import { RunningEntries } from './running.ts'
 import { FileWatch } from './watch.ts'
 
 /** Milliseconds. */
@@ -81,9 +80,8 @@ export class Loader {
   private readonly file: string
   private readonly shown: string
   private readonly env: Environment
-  private readonly timeout: number
   private readonly modules: Modules
-  private readonly running = new Map<string, { readonly plan: Plan; readonly fiber: Fiber }>()
+  private readonly running: RunningEntries
   private queue: Promise<unknown> = Promise.resolve()
   private watching: FileWatch | undefined
   private stopped = false
@@ -95,13 +93,13 @@ export class Loader {
     this.shown = file
     this.file = resolve(file)
     this.env = env
-    this.timeout = timeout
     this.modules = new Modules(this.file, fallbacks, timeout)
+    this.running = new RunningEntries(ctx, timeout, (entry, message) => this.report({ kind: 'changed', entry, message }))
   }
 
   /** The entries that were started, in the order of the file. */
   get entries(): readonly Running[] {
-    return [...this.running.values()].map(({ plan: { entry: { id, name } }, fiber }) => ({ id, name, fiber }))
+    return this.running.all().map(({ plan: { entry: { id, name } }, fiber }) => ({ id, name, fiber }))
   }
 
   /** Called once, by {@link boot}. */
@@ -129,7 +127,7 @@ export class Loader {
     if (wanted.problems.length > 0) throw new LoaderError('APP_INVALID', wanted.problems)
     this.ctx.effect(() => () => this.close(), 'boot()')
     this.watching?.follow(this.modules.paths)
-    return this.realise(wanted)
+    return this.running.realise(wanted)
   }
 
   /** Brings the app in step with its file and modules, as they are now. What cannot be done is reported, and runs on as it was. */
@@ -137,7 +135,7 @@ export class Loader {
     await this.enqueue(async () => {
       try {
         const wanted = await this.read()
-        await this.tell([...wanted.problems, ...await this.realise(wanted)])
+        await this.tell([...wanted.problems, ...await this.running.realise(wanted)])
       } catch (error) {
         await this.tell(error instanceof LoaderError ? error.problems : [this.problem(messageOf(error))])
       }
@@ -149,7 +147,7 @@ export class Loader {
   async stop(): Promise<void> {
     this.close()
     await this.queue
-    for (const id of [...this.running.keys()].reverse()) await this.remove(id)
+    for (const id of [...this.running.ids()].reverse()) await this.running.remove(id)
   }
 
   private close(): void {
@@ -165,91 +163,6 @@ export class Loader {
     const run = this.queue.then(() => (this.stopped ? undefined : task()))
     this.queue = run.catch(() => undefined)
     return run
-  }
-
-  /** Makes what runs what is wanted; an entry that is wanted and cannot be had stays as it is. Returns what does not run, and why. */
-  private async realise({ order, plans }: Wanted): Promise<readonly Problem[]> {
-    const problems: Problem[] = []
-    for (const id of [...this.running.keys()].reverse()) {
-      if (order.includes(id)) continue
-      await this.remove(id)
-      await this.report({ kind: 'changed', entry: id, message: 'removed' })
-    }
-    for (const plan of plans) problems.push(...await this.bring(plan))
-    this.sort(order)
-    return [...problems, ...await this.settled(new Set(problems.map(({ entry }) => entry)))]
-  }
-
-  /** One entry: loaded, reloaded, updated, or left alone. A new version that fails gives way to the one before. */
-  private async bring(plan: Plan): Promise<readonly Problem[]> {
-    const { entry: { id }, config } = plan
-    const now = this.running.get(id)
-    if (!now) {
-      await this.load(plan)
-      await this.report({ kind: 'changed', entry: id, message: 'loaded' })
-      return []
-    }
-    const sameConfig = JSON.stringify(now.plan.config) === JSON.stringify(config)
-    if (now.plan.plugin === plan.plugin && sameConfig && !isFailed(now.fiber)) {
-      this.running.set(id, { ...now, plan })
-      return []
-    }
-    const ran = isActive(now.fiber)
-    const fiber = now.plan.plugin === plan.plugin ? await this.update(now.fiber, plan) : await this.replace(id, plan)
-    if (!ran || !isFailed(fiber)) {
-      await this.report({ kind: 'changed', entry: id, message: now.plan.plugin === plan.plugin ? 'updated' : 'reloaded' })
-      return []
-    }
-    const why = await whyNot(fiber)
-    const back = now.plan.plugin === plan.plugin ? await this.update(fiber, now.plan) : await this.replace(id, now.plan)
-    return [plan.entry.problem(`its new version ${why}; the one before ${isActive(back) ? 'runs again' : 'does not run any more'}`)]
-  }
-
-  private async load(plan: Plan): Promise<Fiber> {
-    const made = this.ctx.plugin(plan.plugin as Plugin<unknown>, copyOf(plan.config))
-    // What `ctx.plugin` gives is a copy that can be awaited.
-    const { fiber } = made.ctx
-    this.running.set(plan.entry.id, { plan, fiber })
-    await within(this.timeout, made)
-    return fiber
-  }
-
-  private async update(fiber: Fiber, plan: Plan): Promise<Fiber> {
-    this.running.set(plan.entry.id, { plan, fiber })
-    await within(this.timeout, Promise.resolve(fiber.update(copyOf(plan.config))))
-    return fiber
-  }
-
-  private async replace(id: string, plan: Plan): Promise<Fiber> {
-    await this.remove(id)
-    return this.load(plan)
-  }
-
-  private async remove(id: string): Promise<void> {
-    const { fiber } = this.running.get(id)!
-    this.running.delete(id)
-    await within(this.timeout, fiber.dispose())
-  }
-
-  private sort(order: readonly string[]): void {
-    const sorted = [...this.running].sort(([a], [b]) => order.indexOf(a) - order.indexOf(b))
-    this.running.clear()
-    for (const [id, entry] of sorted) this.running.set(id, entry)
-    sortListeners(this.ctx, new Map(sorted.map(([, { fiber }], index) => [fiber, index])))
-  }
-
-  /** Waits until nothing loads any more, which a late service may start; then says what does not run. */
-  private async settled(known: ReadonlySet<string | undefined>): Promise<readonly Problem[]> {
-    const until = performance.now() + this.timeout
-    const all = [...this.running.values()]
-    const moving = (): Fiber | undefined => all.map(({ fiber }) => movingPart(fiber)).find((fiber) => fiber !== undefined)
-    for (let fiber = moving(); fiber && performance.now() < until; fiber = moving()) await within(until - performance.now(), fiber.await())
-    const problems: Problem[] = []
-    for (const { plan: { entry }, fiber } of all) {
-      const why = known.has(entry.id) ? undefined : await whyNot(fiber)
-      if (why !== undefined) problems.push(entry.problem(why))
-    }
-    return problems
   }
 
   private problem(message: string): Problem {
@@ -275,9 +188,4 @@ export class Loader {
       for (const each of error instanceof AggregateError ? (error.errors as unknown[]) : [error]) logger.warn('a listener of loader/report failed: %s', messageOf(each))
     })
   }
-}
-
-/** A plugin's schema may change what it is given. */
-function copyOf(config: unknown): unknown {
-  return structuredClone(config)
 }

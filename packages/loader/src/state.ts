@@ -19,11 +19,15 @@ export async function whyNot(fiber: Fiber): Promise<string | undefined> {
   if (isFailed(fiber)) return `failed: ${await problemOf(fiber)}`
   if (isActive(fiber)) {
     const part = partsOf(fiber).find(isFailed)
-    return part && `its part ${part.name} failed: ${await problemOf(part)}`
+    return part && `failed in its part ${part.name}: ${await problemOf(part)}`
   }
   const missing = Object.keys(fiber.inject).filter((service) => (fiber.ctx.get(service) as unknown) === undefined)
-  if ((fiber.state as number) === PENDING && missing.length > 0) return `waits for the service ${missing.join(', ')}, which nobody provides`
+  if ((fiber.state as number) === PENDING && missing.length > 0) return waitsFor(missing)
   return 'did not come to an end of loading'
+}
+
+export function waitsFor(services: readonly string[]): string {
+  return `waits for the service ${services.join(', ')}, which nobody provides`
 }
 
 async function problemOf(fiber: Fiber): Promise<string> {

@@ -50,7 +50,7 @@ describe('boot', () => {
     expect(await folder.refusal(yml)).toEqual([
       'cordis.yml:2:3: waits: waits for the service clock, moon, which nobody provides',
       'cordis.yml:4:3: throws: failed: no moon',
-      'cordis.yml:6:3: part: its part inner failed: no sun',
+      'cordis.yml:6:3: part: failed in its part inner: no sun',
     ])
     expect(folder.words).toEqual(['+one', '-one'])
     expect(folder.ctx.registry.size).toBe(0)

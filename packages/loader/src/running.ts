@@ -1,0 +1,169 @@
+import { type Context, type Fiber, Inject, type Plugin } from 'cordis'
+import { sortListeners } from './order.ts'
+import type { Plan, Wanted } from './plan.ts'
+import type { Problem } from './problem.ts'
+import { isActive, isFailed, movingPart, waitsFor, whyNot, within } from './state.ts'
+
+interface Run {
+  readonly plan: Plan
+  readonly fiber: Fiber
+}
+
+/** The entries that were started, by their ids. A new version that does not run gives way to the one that ran. */
+export class RunningEntries {
+  private readonly ctx: Context
+  /** Milliseconds that an entry may take to load or unload. */
+  private readonly timeout: number
+  private readonly changed: (id: string, message: string) => Promise<void>
+  private readonly runs = new Map<string, Run>()
+
+  constructor(ctx: Context, timeout: number, changed: (id: string, message: string) => Promise<void>) {
+    this.ctx = ctx
+    this.timeout = timeout
+    this.changed = changed
+  }
+
+  /** In the order of the file. */
+  all(): readonly Run[] {
+    return [...this.runs.values()]
+  }
+
+  ids(): readonly string[] {
+    return [...this.runs.keys()]
+  }
+
+  /** Makes what runs what is wanted; an entry that is wanted and cannot be had stays as it is. Returns what does not run, and why. */
+  async realise({ order, plans }: Wanted): Promise<readonly Problem[]> {
+    const sound = new Set<string>()
+    for (const { plan: { entry }, fiber } of this.all()) if (await whyNot(fiber) === undefined) sound.add(entry.id)
+    for (const id of [...this.ids()].reverse()) {
+      if (order.includes(id)) continue
+      await this.remove(id)
+      await this.changed(id, 'removed')
+    }
+    const problems = await this.bring(plans, sound)
+    this.sort(order)
+    return [...problems, ...await this.problems(new Set(problems.map(({ entry }) => entry)))]
+  }
+
+  /** Each in its turn. `sound`: those that ran when all this began. */
+  private async bring(plans: readonly Plan[], sound: ReadonlySet<string>): Promise<readonly Problem[]> {
+    const problems: Problem[] = []
+    // What would wait for a service keeps its place in the line while others may still bring that service, and what runs runs on.
+    let left = plans
+    for (let before = Infinity; left.length > 0 && left.length < before;) {
+      before = left.length
+      const later: Plan[] = []
+      for (const plan of left) {
+        if (this.lacking(plan).length > 0) later.push(plan)
+        else problems.push(...await this.bringOne(plan, sound.has(plan.entry.id)))
+      }
+      if (later.length > 0) await this.settle(this.all())
+      left = later
+    }
+    for (const plan of left) {
+      if (isActive(this.runs.get(plan.entry.id)!.fiber)) problems.push(plan.entry.problem(`its new version ${waitsFor(this.lacking(plan))}; the one before runs on`))
+      else problems.push(...await this.bringOne(plan, false))
+    }
+    return problems
+  }
+
+  /** Services that the new version of an entry waits for, and that nobody provides now. */
+  private lacking(plan: Plan): readonly string[] {
+    const now = this.runs.get(plan.entry.id)
+    if (!now || isSame(now.plan, plan)) return []
+    return Object.keys(Inject.resolve(plan.plugin.inject)).filter((service) => (this.ctx.get(service) as unknown) === undefined)
+  }
+
+  /** One entry: loaded, reloaded, updated, or left alone. */
+  private async bringOne(plan: Plan, ran: boolean): Promise<readonly Problem[]> {
+    const { id } = plan.entry
+    const now = this.runs.get(id)
+    if (!now) {
+      await this.load(plan)
+      await this.changed(id, 'loaded')
+      return []
+    }
+    if (isSame(now.plan, plan) && !isFailed(now.fiber)) {
+      this.runs.set(id, { ...now, plan })
+      return []
+    }
+    const samePlugin = now.plan.plugin === plan.plugin
+    const run = samePlugin ? await this.update(now.fiber, plan) : await this.replace(plan)
+    const why = ran ? await this.whyNot(run) : undefined
+    if (why === undefined) {
+      await this.changed(id, samePlugin ? 'updated' : 'reloaded')
+      return []
+    }
+    // Not an update: one that is still loading would never come to it.
+    const back = await this.whyNot(await this.replace(now.plan)) === undefined
+    return [plan.entry.problem(`its new version ${why}; the one before ${back ? 'runs again' : 'does not run any more'}`)]
+  }
+
+  private async whyNot(run: Run): Promise<string | undefined> {
+    await this.settle([run])
+    return whyNot(run.fiber)
+  }
+
+  private async load(plan: Plan): Promise<Run> {
+    const made = this.ctx.plugin(plan.plugin as Plugin<unknown>, copyOf(plan.config))
+    // What `ctx.plugin` gives is a copy that can be awaited.
+    const run = { plan, fiber: made.ctx.fiber }
+    this.runs.set(plan.entry.id, run)
+    await within(this.timeout, made)
+    return run
+  }
+
+  private async update(fiber: Fiber, plan: Plan): Promise<Run> {
+    const run = { plan, fiber }
+    this.runs.set(plan.entry.id, run)
+    await within(this.timeout, Promise.resolve(fiber.update(copyOf(plan.config))))
+    return run
+  }
+
+  private async replace(plan: Plan): Promise<Run> {
+    await this.remove(plan.entry.id)
+    return this.load(plan)
+  }
+
+  async remove(id: string): Promise<void> {
+    const { fiber } = this.runs.get(id)!
+    this.runs.delete(id)
+    await within(this.timeout, fiber.dispose())
+  }
+
+  /** Puts the entries, and their listeners, in the order of the file. */
+  private sort(order: readonly string[]): void {
+    const sorted = [...this.runs].sort(([a], [b]) => order.indexOf(a) - order.indexOf(b))
+    this.runs.clear()
+    for (const [id, run] of sorted) this.runs.set(id, run)
+    sortListeners(this.ctx, new Map(sorted.map(([, { fiber }], index) => [fiber, index])))
+  }
+
+  /** Waits until nothing loads any more, which a late service may start; then says what does not run, but for what was told. */
+  private async problems(told: ReadonlySet<string | undefined>): Promise<readonly Problem[]> {
+    const all = this.all()
+    await this.settle(all)
+    const problems: Problem[] = []
+    for (const { plan: { entry }, fiber } of all) {
+      const why = told.has(entry.id) ? undefined : await whyNot(fiber)
+      if (why !== undefined) problems.push(entry.problem(why))
+    }
+    return problems
+  }
+
+  private async settle(runs: readonly Run[]): Promise<void> {
+    const until = performance.now() + this.timeout
+    const moving = (): Fiber | undefined => runs.map(({ fiber }) => movingPart(fiber)).find((fiber) => fiber !== undefined)
+    for (let fiber = moving(); fiber && performance.now() < until; fiber = moving()) await within(until - performance.now(), fiber.await())
+  }
+}
+
+function isSame(a: Plan, b: Plan): boolean {
+  return a.plugin === b.plugin && JSON.stringify(a.config) === JSON.stringify(b.config)
+}
+
+/** A plugin's schema may change what it is given. */
+function copyOf(config: unknown): unknown {
+  return structuredClone(config)
+}
