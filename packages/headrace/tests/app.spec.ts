@@ -188,6 +188,20 @@ describe('headrace run --app', () => {
     expect(() => lab.files()).toThrow()
   })
 
+  it('says at its end where the session is: what --store takes, or that it is gone with the process', async () => {
+    const server = await lab.serve(() => 'ok')
+    const at = (store: string): string => BASE.replace(/- id: store\n.*\n/, store)
+    write('app.yml', at("- name: '@headrace/plugin-store-jsonl'\n  config: { directory: ./my logs }\n"))
+    const { err } = await lab.run(['run', 'Hi', '--app', 'app.yml'], env(server))
+    const [, store] = /session \S+ \(--store '(jsonl:.*)'\)\n$/.exec(err) ?? []
+    expect((await lab.run(['verify', 'last', '--store', store!])).out).toMatch(/^ok: 1 request /)
+    write('app.yml', at(''))
+    expect((await lab.run(['run', 'Hi', '--app', 'app.yml'], env(server))).err).toMatch(/session \S+ \(kept in memory only: this app has no store\)\n$/)
+    expect(lines((await lab.run(['run', 'Hi', '--app', 'app.yml', '--json'], env(server))).out).at(-1)).toMatchObject({ store: 'memory' })
+    write('app.yml', BASE)
+    expect((await lab.run(['run', 'Hi', '--app', 'app.yml'], env(server))).err).toMatch(/session \S+\n$/)
+  })
+
   it('says what is wrong with the command line, or with the app', async () => {
     const server = await lab.serve(() => 'ok')
     write('app.yml', BASE)

@@ -14,6 +14,7 @@ interface MemoryLog {
 
 /** Keeps logs in this process, as JSON text: what comes back went through the same serialisation as on a disk. */
 export class MemoryStore implements SessionStore {
+  readonly location = 'memory'
   private readonly logs = new Map<string, MemoryLog>()
 
   async create(id: string): Promise<Lease> {

@@ -3,6 +3,8 @@ import type { EventMap, SessionEvent } from './event.ts'
 
 /** Where logs are kept. Reading needs no lease; writing does (L18). Run the store conformance suite of `@headrace/testing` against yours. */
 export interface SessionStore {
+  /** Where it is, as a person would name it: `jsonl:/srv/logs`, `sqlite:/srv/all.db`; `memory` where logs go with the process. */
+  readonly location?: string
   /** Makes an empty log and leases it. @throws SessionExistsError, StoreError */
   create(id: string): Promise<Lease>
   /** Leases a log for writing; a torn tail is cut off and reported. @throws SessionNotFoundError, SessionBusyError, StoreError */

@@ -28,10 +28,12 @@ export interface JsonlStoreOptions {
  * ```
  */
 export class JsonlStore implements SessionStore {
+  readonly location: string
   readonly directory: string
   private readonly files: FileLayer
 
   constructor({ directory, fsync, files = nodeFiles }: JsonlStoreOptions) {
+    this.location = `jsonl:${directory}`
     this.directory = directory
     this.files = fsync === 'never' ? withoutSync(files) : files
   }

@@ -30,6 +30,7 @@ export const BUSY_TIMEOUT = 5000
  * ```
  */
 export class SqliteStore implements SessionStore {
+  readonly location: string
   readonly file: string
   private readonly options: DatabaseOptions
   private opened: Promise<Database> | undefined
@@ -38,6 +39,7 @@ export class SqliteStore implements SessionStore {
   private readonly given = new Set<string>()
 
   constructor(options: SqliteStoreOptions) {
+    this.location = `sqlite:${options.file}`
     this.file = options.file
     this.options = { busyTimeout: BUSY_TIMEOUT, ...options }
   }

@@ -3,6 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { DONE } from './error.ts'
 import { writeNewFolder } from './new-folder.ts'
 import { toPluginName } from './plugin-name.ts'
+import { shellWord } from './shell-word.ts'
 import { readTemplate } from './template.ts'
 import type { Terminal } from './terminal.ts'
 import { version } from './version.ts'
@@ -24,7 +25,7 @@ export async function createPlugin(text: string, { dir }: CreateOptions, termina
 function nextCommands(folder: string): readonly string[] {
   const manager = managerOf(folder)
   const path = relative('.', folder)
-  return [...path === '' ? [] : [`cd ${quoted(path)}`], `${manager} install`, `${manager} test`, ...path === '' ? [`${manager} run check`] : []]
+  return [...path === '' ? [] : [`cd ${shellWord(path)}`], `${manager} install`, `${manager} test`, ...path === '' ? [`${manager} run check`] : []]
 }
 
 const MARKS = { pnpm: ['pnpm-workspace.yaml', 'pnpm-lock.yaml'], yarn: ['yarn.lock'], npm: ['package-lock.json'] }
@@ -36,8 +37,4 @@ function managerOf(folder: string): string {
     if (found) return found[0]
     if (at === dirname(at)) return 'npm'
   }
-}
-
-function quoted(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll('\'', '\'\\\'\'')}'`
 }

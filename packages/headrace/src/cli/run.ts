@@ -65,7 +65,7 @@ export async function run(words: readonly string[], options: RunOptions, termina
     if (!config) checkModel(app, options, ready.found)
     const agent = await agentOf(app, ready, options, config?.baseURL)
     if (ready.found && !options.json) terminal.note(`session ${agent.id}, continued`)
-    const summary = await follow(agent, ready, audience, [interrupts.signal, terminal.closed])
+    const summary = await follow(agent, ready, audience, app.sessions.current.location, [interrupts.signal, terminal.closed])
     audience.end(summary)
     return exitCode(summary)
   } catch (error) {
@@ -184,8 +184,8 @@ async function agentOf(app: Context, { found, id, cwd }: Plan, options: RunOptio
   return found ? app.agents.resume(found.id, common) : app.agents.create({ ...common, ...(id !== undefined && { id }) })
 }
 
-async function follow(agent: Agent, { prompt }: Plan, audience: Audience, stops: readonly AbortSignal[]): Promise<Summary> {
-  const tally = new Tally(agent.id)
+async function follow(agent: Agent, { prompt }: Plan, audience: Audience, store: string | undefined, stops: readonly AbortSignal[]): Promise<Summary> {
+  const tally = new Tally(agent.id, store)
   agent.session.on('event', (event) => {
     tally.add(event)
     audience.event(event)

@@ -5,6 +5,7 @@ import * as storeJsonl from '@headrace/plugin-store-jsonl'
 import { JsonlStore, defaultDirectory, readLog } from '@headrace/plugin-store-jsonl'
 import type { Plugin } from 'cordis'
 import { CommandError, UsageError } from './error.ts'
+import { shellWord } from './shell-word.ts'
 
 export interface StoreOptions {
   /** `sqlite:<file>` or `jsonl:<folder>`. Default: the command's own folder. */
@@ -26,6 +27,13 @@ export async function storePlugin(spec: string): Promise<readonly [plugin: Plugi
   const { kind, path } = placeOf(spec)
   if (kind === 'jsonl') return [storeJsonl as Plugin<object>, { directory: path }]
   return [await import('@headrace/plugin-store-sqlite') as Plugin<object>, { file: path }]
+}
+
+/** What to say behind a session's id, so that whoever reads it finds the session again; nothing where the command looks by itself. */
+export function shownStore(location: string | undefined): string {
+  if (location === undefined || location === `jsonl:${defaultDirectory()}`) return ''
+  if (location === 'memory') return ' (kept in memory only: this app has no store)'
+  return /^(sqlite|jsonl):/.test(location) ? ` (--store ${shellWord(location)})` : ` (in ${location})`
 }
 
 function placeOf(spec: string): { readonly kind: string; readonly path: string } {

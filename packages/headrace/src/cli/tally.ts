@@ -4,6 +4,8 @@ import type { ErrorRecord, SessionEvent, TurnFinish, TurnReason } from '@headrac
 /** What became of a run: of its one turn, or of all that a queue held. */
 export interface Summary {
   readonly session: string
+  /** The store's `location`, where it says one. */
+  readonly store?: string
   /** Of the first turn that was not `done`, else `done`. */
   readonly reason: TurnReason | 'withdrawn' | 'parked'
   readonly error?: ErrorRecord
@@ -19,14 +21,16 @@ export interface Summary {
 /** Counts a run while its events pass by. */
 export class Tally {
   private readonly session: string
+  private readonly store: string | undefined
   private ended: SessionEvent<'turn/end'>['data'] | undefined
   private text = ''
   private turns = 0
   private steps = 0
   private usage = NO_USAGE
 
-  constructor(session: string) {
+  constructor(session: string, store?: string) {
     this.session = session
+    this.store = store
   }
 
   add(event: SessionEvent): void {
@@ -42,8 +46,8 @@ export class Tally {
 
   /** @param otherwise what became of the run where no turn ended in the log */
   summary(otherwise: { readonly reason: Summary['reason']; readonly error?: ErrorRecord }): Summary {
-    const { session, text, turns, steps, usage } = this
+    const { session, store, text, turns, steps, usage } = this
     const { reason, error, finish } = this.ended ?? { ...otherwise, finish: undefined }
-    return { session, reason, ...(error && { error }), ...(finish && { finish }), text, turns, steps, usage }
+    return { session, ...(store !== undefined && { store }), reason, ...(error && { error }), ...(finish && { finish }), text, turns, steps, usage }
   }
 }

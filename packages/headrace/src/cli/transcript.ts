@@ -1,6 +1,7 @@
 import { type Chunk, type JsonObject, callsOf, textOf } from '@headrace/message'
 import type { SessionEvent } from '@headrace/session'
 import type { Audience } from './audience.ts'
+import { shownStore } from './store.ts'
 import type { Summary } from './tally.ts'
 import type { Terminal } from './terminal.ts'
 import { brief } from './visible.ts'
@@ -43,7 +44,7 @@ export class Transcript implements Audience {
     }
   }
 
-  end({ session, reason, error, finish, steps, usage }: Summary): void {
+  end({ session, store, reason, error, finish, steps, usage }: Summary): void {
     const { terminal } = this
     terminal.breakLines()
     if (finish === 'length') terminal.warn('headrace: warning: the answer was cut off at the model\'s output limit')
@@ -51,7 +52,7 @@ export class Transcript implements Audience {
     if (reason === 'cancelled' || reason === 'withdrawn') terminal.warn(`headrace: ${error?.message ?? 'cancelled'}`)
     else if (reason !== 'done') terminal.warn(`headrace: ${reason === 'error' ? '' : `the turn ended with "${reason}": `}${error?.message ?? 'the turn failed'}`)
     const cached = usage.cached > 0 ? ` (${count(usage.cached)} cached)` : ''
-    terminal.note(`${steps} step${steps === 1 ? '' : 's'} · ${count(usage.input)} tokens in${cached}, ${count(usage.output)} out · session ${session}`)
+    terminal.note(`${steps} step${steps === 1 ? '' : 's'} · ${count(usage.input)} tokens in${cached}, ${count(usage.output)} out · session ${session}${shownStore(store)}`)
   }
 }
 
