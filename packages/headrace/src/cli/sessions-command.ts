@@ -11,7 +11,7 @@ const transfer = () => import('./transfer.ts')
 const rewind = () => import('./rewind.ts')
 
 /** What `--store` takes. */
-export const STORE = 'sqlite:<file> or jsonl:<folder> (default: the command\'s own folder)'
+export const STORE = 'sqlite:<file> or jsonl:<folder> (default: jsonl:~/.local/state/headrace/sessions, or below $XDG_STATE_HOME)'
 
 /** `headrace sessions` and what can be done with one. */
 export function defineSessions(root: Command, terminal: Terminal, done: (code: number) => void): void {

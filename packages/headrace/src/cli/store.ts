@@ -8,7 +8,7 @@ import { CommandError, UsageError } from './error.ts'
 import { shellWord } from './shell-word.ts'
 
 export interface StoreOptions {
-  /** `sqlite:<file>` or `jsonl:<folder>`. Default: the command's own folder. */
+  /** `sqlite:<file>` or `jsonl:<folder>`. Default: `jsonl:~/.local/state/headrace/sessions`, or below `$XDG_STATE_HOME`. */
   readonly store?: string
 }
 
