@@ -42,9 +42,9 @@ export const PROMISES: readonly Promise_[] = [
   },
   {
     promise: 'A power cut loses nothing that was acknowledged, on a disk that does what it says.',
-    tested: 'The power fails before or inside any operation of the file layer, over a whole run and its resume; what was not synced is gone, torn, or reads as zeros.',
+    tested: 'The power fails before or inside any operation of the file layer, over a whole run on store-jsonl and its resume; what was not synced is gone, torn, or reads as zeros. store-sqlite has power cuts of its own, below the agent.',
     where: ['test/crash/power-cut.spec.ts', 'plugins/store-jsonl/tests/durability.spec.ts', 'plugins/store-sqlite/tests/durability.spec.ts'],
-    told: (figures) => [[of(figures, 'crash', 'power cut', 'cuts'), 'power cuts'], [of(figures, 'crash', 'power cut', 'acknowledgements'), 'acknowledged flushes, none lost']],
+    told: (figures) => [[of(figures, 'crash', 'power cut', 'cuts'), 'power cuts under store-jsonl'], [of(figures, 'crash', 'power cut', 'acknowledgements'), 'acknowledged flushes, none lost']],
   },
   {
     promise: '`headrace run --continue` finishes what was begun.',
@@ -115,7 +115,7 @@ export function report({ date, node, machine, figures, tests }: Reliability): st
   return [
     '# Reliability',
     '<!-- Made from reliability.json by `npm run reliability`, which runs the suites anew. -->',
-    `What is promised, how each promise is tried, and what one run of \`npm run reliability\` did on ${date}: Node.js ${node}, ${machine}. A run in which one promise is broken fails, and makes no page. In CI every suite runs, with fewer kills; \`npm run crash\` kills 1,000 times a store.`,
+    `What is promised, how each promise is tried, and what one run of \`npm run reliability\` did on ${date}: Node.js ${node}, ${machine}. A run in which one promise is broken fails, and makes no page. CI runs the same suites; \`npm run crash\` kills 1,000 times a store.`,
     ...chapters,
     '## What is not promised\n\nAgainst somebody who changes a log and recomputes its digests: keep what `headrace verify --digest` prints in another place. Against a disk that says it has synced and has not. Against a plugin that blocks the event loop, or that reaches around its seams into the process it shares.',
   ].join('\n\n') + '\n'
