@@ -1,7 +1,7 @@
+import { nearest } from '@headrace/message'
 import { type Path } from './document.ts'
 import { type Entry, kindOf } from './entry.ts'
 import { pathText } from './interpolate.ts'
-import { nearest } from './nearest.ts'
 import type { Problem } from './problem.ts'
 
 /** A Standard Schema, as far as it is used here. */

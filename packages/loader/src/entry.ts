@@ -1,4 +1,4 @@
-import { nearest } from './nearest.ts'
+import { nearest } from '@headrace/message'
 import { type Path, YamlFile } from './document.ts'
 import { LoaderError, type Place, type Problem } from './problem.ts'
 

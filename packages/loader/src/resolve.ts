@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, extname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { nearest } from './nearest.ts'
+import { nearest } from '@headrace/message'
 
 /** What a plugin may be imported under: `import()` resolves from where it is called, and that is not the app's file. */
 const CONDITIONS = ['node', 'import', 'module-sync', 'default']

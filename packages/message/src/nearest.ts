@@ -2,8 +2,9 @@
 export function nearest(name: string, names: Iterable<string>): string {
   let best: { readonly name: string; readonly distance: number } | undefined
   for (const other of new Set(names)) {
-    const distance = distanceOf(name, other)
-    if (distance <= Math.max(1, Math.floor(name.length / 4)) && (!best || distance < best.distance)) best = { name: other, distance }
+    // Upper and lower case are a slip, and no letter of another word; they decide between two that are as near.
+    const distance = distanceOf(name.toLowerCase(), other.toLowerCase()) + distanceOf(name, other) / 1_000_000
+    if (Math.floor(distance) <= Math.max(1, Math.floor(name.length / 4)) && (!best || distance < best.distance)) best = { name: other, distance }
   }
   return best ? `; did you mean ${JSON.stringify(best.name)}?` : ''
 }
