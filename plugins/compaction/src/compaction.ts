@@ -1,7 +1,7 @@
 import { type Context, Service } from 'cordis'
 import z from 'schemastery'
 import type { Agent } from '@headrace/agent'
-import { messageOf, textOf } from '@headrace/message'
+import { type UserMessage, messageOf, textOf } from '@headrace/message'
 import type { Entry } from '@headrace/session'
 import { cutAt, isWhole, trimmed } from './cut.ts'
 import { Scale } from './size.ts'
@@ -89,7 +89,7 @@ export class CompactionService extends Service {
     let how: Compacted['how'] = this.trim(agent, cutAt(agent.session.entries(), keep * window, weigh)) ? 'trimmed' : 'nothing'
     if (this.scale.request(agent) > before * 0.6) {
       const range = agent.session.entries().slice(0, cutAt(agent.session.entries(), keep * window, weigh))
-      if (range.length > 1 && isWhole(range)) how = await this.summarise(agent, range)
+      if (range.length > 1 && isWhole(range)) how = await this.summarise(agent, range) ?? how
     }
     return { before, after: this.scale.request(agent), how }
   }
@@ -105,21 +105,35 @@ export class CompactionService extends Service {
     return some
   }
 
-  private async summarise(agent: Agent, range: readonly Entry[]): Promise<'summarised' | 'dropped'> {
+  private async summarise(agent: Agent, range: readonly Entry[]): Promise<'summarised' | 'dropped' | undefined> {
     const [first, last] = [range[0]!.id, range.at(-1)!.id]
-    const weight = this.scale.messages(agent, range.map(({ message }) => message))
+    const summary = await this.summaryOf(agent, range)
+    // By hand it runs beside the loop: a step may be open by now, or the range gone.
     try {
-      const { message, finish } = await agent.ask([{ role: 'user', content: INSTRUCTION }], { purpose: 'summary', config: { maxOutputTokens: this.config.summary } })
-      const text = textOf(message).trim()
-      if (text === '') throw new Error(`the model gave no summary (${finish})`)
-      const summary = { role: 'user' as const, content: [{ type: 'text' as const, text: `${SUMMARY_TITLE}\n\n${text}` }] }
-      if (this.scale.messages(agent, [summary]) >= weight) throw new Error('the summary is not shorter than what it would replace')
+      if (typeof summary === 'string') {
+        agent.replace(first, last, [{ role: 'user', content: DROPPED }], { reason: `could not be summarised: ${summary}`, key: 'drop' })
+        agent.report('compaction', `${summary}; the oldest part of the history was left out instead`)
+        return 'dropped'
+      }
       agent.replace(first, last, [summary], { reason: 'summarised', key: 'summary' })
       return 'summarised'
     } catch (error) {
-      agent.report('compaction', `${messageOf(error)}; the oldest part of the history was left out instead`)
-      agent.replace(first, last, [{ role: 'user', content: DROPPED }], { reason: `could not be summarised: ${messageOf(error)}`, key: 'drop' })
-      return 'dropped'
+      agent.report('compaction', `${messageOf(error)}; the history stays as it is`)
+      return undefined
+    }
+  }
+
+  /** A summary that is shorter than what it replaces, or why there is none. */
+  private async summaryOf(agent: Agent, range: readonly Entry[]): Promise<UserMessage | string> {
+    try {
+      const weight = this.scale.messages(agent, range.map(({ message }) => message))
+      const { message, finish } = await agent.ask([{ role: 'user', content: INSTRUCTION }], { purpose: 'summary', config: { maxOutputTokens: this.config.summary } })
+      const text = textOf(message).trim()
+      if (text === '') return `the model gave no summary (${finish})`
+      const summary: UserMessage = { role: 'user', content: [{ type: 'text', text: `${SUMMARY_TITLE}\n\n${text}` }] }
+      return this.scale.messages(agent, [summary]) < weight ? summary : 'the summary is not shorter than what it would replace'
+    } catch (error) {
+      return messageOf(error)
     }
   }
 }

@@ -112,6 +112,31 @@ describe('compaction', () => {
     expect(said(h).filter((text) => text === 'Rule one.')).toHaveLength(1)
     await whole(h)
   })
+
+  it.each(['a rewind', 'a step'])('by hand gives way where %s comes while the summary is written: the history stays, and the report says so', async (what) => {
+    let [asks, answers] = [(): void => undefined, (): void => undefined]
+    const [asked, answered] = [new Promise<void>((resolve) => (asks = resolve)), new Promise<void>((resolve) => (answers = resolve))]
+    const h = await app(async (request, index) => {
+      if (!isSummary(textOf(request.messages.at(-1)!))) return { text: `answer ${index} ${long(100)}`, ...(index > 3 && { hang: true }) }
+      asks()
+      await answered
+      return 'We talked.'
+    }, { window: 1_000, keep: 0.2, threshold: 0 })
+    for (let index = 0; index < 3; index++) await h.run(`prompt ${index}`)
+    const compacting = h.ctx.compaction.compact('test')
+    await asked
+    const turn = what === 'a step' ? h.agent.prompt('Go on.') : undefined
+    if (turn) while (h.requests.length < 5) await new Promise((resolve) => setTimeout(resolve, 1))
+    else await h.agent.rewind({ turns: 3 })
+    answers()
+    expect(await compacting).toMatchObject({ how: 'nothing' })
+    turn?.cancel()
+    await turn?.result
+    const events = await h.events()
+    expect(events.some(({ type }) => type === 'surface/replace')).toBe(false)
+    expect(h.reports.map(({ problem }) => problem).join()).toMatch(/the history stays as it is$/)
+    await whole(h)
+  })
 })
 
 it('the README says what the model sees', async () => {
