@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { type ModelServer, steps } from '@headrace/model-server'
-import { Lab, lines } from './command.ts'
+import { Lab, at, lines } from './command.ts'
 
 // Each starts several processes, on a machine that may be busy.
 vi.setConfig({ testTimeout: 60_000 })
@@ -23,16 +23,31 @@ function rewrite(file: string, change: (text: string) => string): void {
   writeFileSync(file, change(readFileSync(file, 'utf8').replace(/,"sum":"[0-9a-f]{8}"/g, '')))
 }
 
-it('sessions lists id, time, size, folder and first prompt, newest first', async () => {
+it('sessions lists id, time, size, state, folder and first prompt, newest first, under heads', async () => {
   expect(await lab.run(['sessions'])).toMatchObject({ code: 0, out: '', err: expect.stringContaining('no session yet') })
   await lab.prompt(server, ['First\nprompt', '--session', 'old'])
   await lab.prompt(server, ['Second', '--session', 'new', '--cwd', lab.root])
   const { code, out } = await lab.run(['sessions'])
   const rows = out.trimEnd().split('\n')
-  expect({ code, rows: rows.length }).toEqual({ code: 0, rows: 2 })
-  expect(rows[0]).toMatch(/^new {2}\d{4}-\d\d-\d\d \d\d:\d\d {2}\d+\.\d kB {2}\S+ {2}Second$/)
-  expect(rows[1]).toMatch(new RegExp(`^old .* ${lab.cwd} {2}First prompt$`))
-  expect(lines((await lab.run(['sessions', '--json'])).out)).toMatchObject([{ id: 'new', cwd: lab.root, prompt: 'Second' }, { id: 'old', prompt: 'First\nprompt', size: expect.any(Number), modified: expect.any(Number) }])
+  expect({ code, rows: rows.length }).toEqual({ code: 0, rows: 3 })
+  expect(rows[0]).toMatch(/^session {2}changed +size +state {2}folder +first prompt$/)
+  expect(rows[1]).toMatch(/^new {6}\d{4}-\d\d-\d\d \d\d:\d\d {2}\d+\.\d kB +done {3}\S+ +Second$/)
+  expect(rows[2]).toMatch(new RegExp(`^old .* done {3}${lab.cwd} {2}First prompt$`))
+  expect(lines((await lab.run(['sessions', '--json'])).out)).toMatchObject([{ id: 'new', cwd: lab.root, prompt: 'Second', state: 'done', queued: 0 }, { id: 'old', prompt: 'First\nprompt', size: expect.any(Number), modified: expect.any(Number) }])
+})
+
+it('sessions says what is open, what is queued, and how the last turn ended otherwise', async () => {
+  const hung = await lab.serve(() => ({ hang: true }))
+  const killed = lab.start(['run', 'one', '--session', 's', ...at(hung)])
+  await lab.asked(hung)
+  killed.child.kill('SIGKILL')
+  await killed.ended
+  expect(lines((await lab.run(['sessions', '--json'])).out)).toMatchObject([{ state: 'open', queued: 0 }])
+  const second = lab.start(['run', 'two', '--session', 's', ...at(hung)])
+  await lab.asked(hung, 2)
+  second.child.kill('SIGINT')
+  await second.ended
+  expect((await lab.run(['sessions'])).out).toMatch(/ cancelled, 1 queued {2}.* one$/m)
 })
 
 it('sessions shows a log that cannot be read with its error, and the others too', async () => {

@@ -23,7 +23,7 @@ it('Ctrl-C cancels the turn, keeps what was said, gives the session back, and en
   expect(lab.files().filter((name) => name.includes('.lock'))).toEqual([])
 })
 
-it('a second Ctrl-C leaves at once, though a command of the agent does not end; --continue goes on', async () => {
+it('a second Ctrl-C leaves at once, though a command of the agent does not end; --continue says that its outcome is unknown, and goes on', async () => {
   const server = await lab.serve(steps([{ toolCalls: [{ name: 'bash', arguments: { command: 'trap "" TERM INT; echo up > up.txt; sleep 30; sleep 30' } }] }, 'Looked again.']))
   const { child, ended } = lab.start(['run', 'Hi', '--yes', ...at(server)])
   await expect.poll(() => lab.read('up.txt'), { timeout: 10_000 }).toBe('up\n')
@@ -32,7 +32,9 @@ it('a second Ctrl-C leaves at once, though a command of the agent does not end; 
   const began = Date.now()
   expect((await ended).code).toBe(130)
   expect(Date.now() - began).toBeLessThan(1_500)
-  expect(await lab.prompt(server, ['--continue'])).toMatchObject({ code: 0, out: 'Looked again.\n' })
+  const { code, out, err } = await lab.prompt(server, ['--continue'])
+  expect({ code, out }).toEqual({ code: 0, out: 'Looked again.\n' })
+  expect(err).toContain('✗ bash was running when it was cut off: its outcome is unknown, and it is not run again\n')
   expect((await lab.events()).find(({ type }) => type === 'tool/result')?.data).toMatchObject({ outcome: 'unknown' })
 })
 

@@ -1,6 +1,6 @@
 import type { Agent } from '@headrace/agent'
 import { HeadraceError, messageOf } from '@headrace/message'
-import type { Fold, SessionStore } from '@headrace/session'
+import type { Fold, SessionEvent, SessionStore } from '@headrace/session'
 import { presets } from '@headrace/plugin-ai-sdk'
 import type { Context } from 'cordis'
 import type { Config } from '../plugin.ts'
@@ -184,12 +184,15 @@ async function agentOf(app: Context, { found, id, cwd }: Plan, options: RunOptio
   return found ? app.agents.resume(found.id, common) : app.agents.create({ ...common, ...(id !== undefined && { id }) })
 }
 
-async function follow(agent: Agent, { prompt }: Plan, audience: Audience, store: string | undefined, stops: readonly AbortSignal[]): Promise<Summary> {
+async function follow(agent: Agent, { prompt, found }: Plan, audience: Audience, store: string | undefined, stops: readonly AbortSignal[]): Promise<Summary> {
   const tally = new Tally(agent.id, store)
-  agent.session.on('event', (event) => {
+  const tell = (event: SessionEvent): void => {
     tally.add(event)
     audience.event(event)
-  })
+  }
+  // What was cut off is closed while the session is taken up: a person must hear which outcomes are unknown, as the model does.
+  if (found) for (const event of [...agent.session.events(found.fold.length)]) tell(event)
+  agent.session.on('event', tell)
   agent.session.on('chunk', (chunk) => audience.chunk(chunk))
   // Disposed, so that what is queued behind the cancelled turn waits for --continue.
   const stop = (signal: AbortSignal) => (): void => {

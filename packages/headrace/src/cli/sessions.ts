@@ -1,7 +1,8 @@
 import { messageOf, textOf } from '@headrace/message'
-import type { SessionInfo, SessionStore } from '@headrace/session'
+import { Fold, type SessionInfo, type SessionStore, type TurnReason } from '@headrace/session'
 import { DONE } from './error.ts'
 import { type StoreOptions, storeOf } from './store.ts'
+import { table } from './table.ts'
 import type { Terminal } from './terminal.ts'
 import { brief } from './visible.ts'
 
@@ -12,15 +13,15 @@ export interface SessionsOptions extends StoreOptions {
 /** `headrace sessions`: newest first. A log that cannot be read stands in the list with its error. */
 export async function sessions({ json, ...where }: SessionsOptions, terminal: Terminal): Promise<number> {
   const store = await storeOf(where)
-  let some = false
+  const rows: string[][] = []
   for await (const info of store.list()) {
-    some = true
-    const { prompt, error = info.error } = await firstPrompt(store, info)
+    const state = await stateOf(store, info)
     const { id, modified, size, open } = info
-    if (json) terminal.json({ id, modified, size, ...(open && { cwd: open.cwd, parent: open.parent }), prompt, error })
-    else terminal.print([id, shownTime(modified), shownSize(size), open?.cwd ?? '-', error === undefined ? brief(prompt ?? '(no prompt yet)', 80) : `! ${brief(error, 300)}`].join('  '))
+    if (json) terminal.json({ id, modified, size, ...(open && { cwd: open.cwd, parent: open.parent }), ...state })
+    else rows.push([id, shownTime(modified), shownSize(size), shownState(state), open?.cwd ?? '-', state.error === undefined ? brief(state.prompt ?? '(no prompt yet)', 80) : `! ${brief(state.error, 300)}`])
   }
-  if (!some && !json) terminal.note('there is no session yet; begin one with: headrace run "<prompt>"')
+  if (rows.length > 0) for (const line of table([['session', 'changed', 'size', 'state', 'folder', 'first prompt'], ...rows])) terminal.print(line)
+  else if (!json) terminal.note('there is no session yet; begin one with: headrace run "<prompt>"')
   return DONE
 }
 
@@ -31,16 +32,40 @@ export async function removeSession(id: string, where: StoreOptions, terminal: T
   return DONE
 }
 
-async function firstPrompt(store: SessionStore, { id, error }: SessionInfo): Promise<{ readonly prompt?: string; readonly error?: string }> {
+interface State {
+  /** `open` while a turn is, or something is owed; else how the last turn ended. Absent before the first. */
+  readonly state?: 'open' | TurnReason
+  /** Prompts that wait. */
+  readonly queued?: number
+  /** The first one. */
+  readonly prompt?: string
+  readonly error?: string
+}
+
+async function stateOf(store: SessionStore, { id, error }: SessionInfo): Promise<State> {
   if (error !== undefined) return { error }
+  let prompt: string | undefined
+  let reason: TurnReason | undefined
+  const fold = new Fold()
   try {
     for await (const batch of store.load(id)) {
-      for (const event of batch) if (event.type === 'prompt/queued') return { prompt: textOf(event.data.input) }
+      for (const event of batch) {
+        fold.apply(event)
+        if (event.type === 'prompt/queued') prompt ??= textOf(event.data.input)
+        if (event.type === 'turn/end') reason = event.data.reason
+      }
     }
-    return {}
   } catch (damaged) {
     return { error: messageOf(damaged) }
   }
+  const { turn, owed, queue } = fold.ledger
+  const state = turn || owed ? 'open' : reason
+  return { ...(state !== undefined && { state }), queued: queue.length, ...(prompt !== undefined && { prompt }) }
+}
+
+/** `open, 2 queued`. */
+function shownState({ state, queued = 0 }: State): string {
+  return [...(state === undefined ? [] : [state]), ...(queued > 0 ? [`${queued} queued`] : [])].join(', ') || '-'
 }
 
 function shownTime(time: number): string {

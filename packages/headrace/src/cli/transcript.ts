@@ -37,6 +37,7 @@ export class Transcript implements Audience {
         return
       case 'tool/result': {
         const [block] = event.data.message.content
+        if (event.data.outcome === 'unknown') return terminal.warn(`✗ ${brief(block.name, 64)} was running when it was cut off: its outcome is unknown, and it is not run again`)
         const failed = event.data.outcome !== 'done'
         return terminal.note(`${failed ? '✗' : '←'} ${brief(block.name, 64)}: ${shownResult(textOf(block))}`)
       }
