@@ -26,6 +26,11 @@ export class Hooks {
     this.lists = ctx.events._hooks
   }
 
+  /** Names of all that is listened to. */
+  events(): readonly string[] {
+    return Object.keys(this.lists)
+  }
+
   /** Those of an event, in Cordis' order. */
   all(event: string): readonly Hook[] {
     return this.lists[event] ?? NONE

@@ -14,6 +14,7 @@ import { cancelled } from './seam.ts'
 import { pull } from './stream.ts'
 import { startTimer } from './timer.ts'
 import type { Step, Turn } from './turn.ts'
+import { reportUnknownEvents } from './unknown-event.ts'
 
 /** The loop. It reads like its picture in the design, top to bottom. */
 export class Loop {
@@ -69,6 +70,7 @@ export class Loop {
     await this.bringContext(running)
     if (!this.ready) await settleLoading(core, turn.signal)
     this.ready = true
+    reportUnknownEvents(core)
     const { unsubmitted, prompt } = session.ledger.turn!
     if (unsubmitted) {
       const submitted = await this.submit(turn, promptOf(session.at(prompt!))!)

@@ -4,9 +4,9 @@ import type { Agent } from './agent.ts'
 import { SeamError } from './error.ts'
 import { type Hook, Hooks, pluginOfHook } from './hooks.ts'
 
-/** Something that went wrong and did not stop the agent: who, where, what. Also in Cordis' log. */
+/** Something that went wrong and did not stop the agent: who, where, what. Also in Cordis' log. `unknown`: `seam` is no event that there is. */
 export interface Report {
-  readonly kind: 'lost' | 'late' | 'failed' | 'repaired' | 'loading'
+  readonly kind: 'lost' | 'late' | 'failed' | 'repaired' | 'loading' | 'unknown'
   readonly plugin: string
   readonly seam: string
   readonly problem: string
