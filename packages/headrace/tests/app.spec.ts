@@ -266,6 +266,15 @@ export async function apply(ctx) {
     expect(text).toMatch(/a first request: ~\d+ tokens of theirs; ~[1-9]\d* of them last, paid again on every request/)
     expect(server.requests).toEqual([])
   })
+
+  it('of an app with a listener of an event that there is none of: says so, and what was meant', async () => {
+    write('guard.mjs', `export const name = 'guard'\nexport async function apply(ctx) { ctx.on('tools/pre-exec', async () => ({ deny: 'no' })) }\n`)
+    const server = await lab.serve(() => 'ok')
+    write('app.yml', `${BASE}- name: ./guard.mjs\n`)
+    const { code, out, err } = await lab.run(['plugins', '--app', 'app.yml'], env(server))
+    expect({ code, err }).toEqual({ code: 0, err: 'headrace: warning: plugin guard in tools/pre-exec: there is no such event, so it is never called; did you mean "tools/pre-execute"?\n' })
+    expect(out).toMatch(/^\.\/guard\.mjs .*listens tools\/pre-exec$/m)
+  })
 })
 
 it('what the app\'s folder does not have comes with the command; what it has wins', async () => {
