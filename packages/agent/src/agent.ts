@@ -140,7 +140,7 @@ export class Agent {
     this.#core.inbox.withdraw(prompt, reason)
   }
 
-  /** Ends the running turn. Steers that wait are withdrawn; prompts are kept, unless `queue` says otherwise. */
+  /** Ends the turn that runs, or that a resume found open and that waits for a place. Steers that wait are withdrawn; prompts are kept, unless `queue` says otherwise. */
   cancel(reason = `cancelled by ${this.plugin}`, { queue = 'keep' }: { readonly queue?: 'keep' | 'withdraw' } = {}): void {
     this.#core.cancel(reason, queue)
   }

@@ -89,6 +89,8 @@ export class Check {
         for (const field of ['first', 'last', 'owner', 'reason']) this.string(data, field)
         return this.list(data, 'messages').forEach((item, index) => this.signed(this.asObject(item, `messages[${index}]`)))
       case 'surface/rewind':
+        // Else another reader would pass over it, and rebuild something else (L1).
+        if (!required) this.fail('required', `must be true for a ${type}`)
         this.count(data, 'turn')
         return ['owner', 'reason'].forEach((field) => this.string(data, field))
       default:

@@ -35,7 +35,7 @@ export class LogBuilder {
 
   /** Appends one event, and gives its seq. */
   add<T extends EventType>(type: T, data: EventDraft<T>['data']): number {
-    const event = { seq: this.events.length, time: 1_700_000_000_000 + this.events.length, type, data } as unknown as SessionEvent
+    const event = { seq: this.events.length, time: 1_700_000_000_000 + this.events.length, type, data, ...(type === 'surface/rewind' && { required: true }) } as unknown as SessionEvent
     this.fold.apply(event)
     this.events.push(event)
     return event.seq

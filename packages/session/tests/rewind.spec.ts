@@ -124,7 +124,8 @@ describe('surface/rewind', () => {
   })
 
   it('is checked like every event', () => {
-    const of = (data: unknown): unknown => ({ seq: 1, time: 0, type: 'surface/rewind', data })
+    const of = (data: unknown): unknown => ({ seq: 1, time: 0, type: 'surface/rewind', data, required: true })
+    expect(() => checkEvent({ seq: 1, time: 0, type: 'surface/rewind', data: { turn: 1, owner: 'app', reason: 'r' } })).toThrow('required must be true for a surface/rewind')
     expect(() => checkEvent(of({ owner: 'app', reason: 'r' }))).toThrow('turn must be a whole number')
     expect(() => checkEvent(of({ turn: 1, reason: 'r' }))).toThrow('owner must be a string')
     expect(() => checkEvent(of({ turn: 1, owner: 'app' }))).toThrow('reason must be a string')
