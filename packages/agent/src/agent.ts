@@ -140,7 +140,10 @@ export class Agent {
     this.#core.inbox.withdraw(prompt, reason)
   }
 
-  /** Ends the turn that runs, or that a resume found open and that waits for a place. Steers that wait are withdrawn; prompts are kept, unless `queue` says otherwise. */
+  /**
+   * Ends the turn that runs, or that is open and waits for a place. Steers that wait are withdrawn; prompts are kept, unless `queue` says
+   * otherwise.
+   */
   cancel(reason = `cancelled by ${this.plugin}`, { queue = 'keep' }: { readonly queue?: 'keep' | 'withdraw' } = {}): void {
     this.#core.cancel(reason, queue)
   }
