@@ -24,7 +24,7 @@ it.each<[string, () => unknown]>([
   ['throws', () => { throw new Error('broken') }], ['rejects', () => Promise.reject(new Error('broken'))],
   ['times out', () => new Promise(() => undefined)], ['returns nonsense', () => 'yes'],
 ])('a permission listener that %s: the call is denied, and says why', async (_what, judge) => {
-  const h = await app({ script: [call('act'), 'ok'], plugins: [plugin('guard', (ctx) => void ctx.on('tools/pre-execute', judge as never))] })
+  const h = await app({ reports: 'allow', script: [call('act'), 'ok'], plugins: [plugin('guard', (ctx) => void ctx.on('tools/pre-execute', judge as never))] })
   const ran = vi.fn(() => 'ran')
   tool(h, 'act', ran)
   expect(await h.run('Go')).toMatchObject({ reason: 'done', text: 'ok' })
@@ -212,7 +212,7 @@ describe('calls and results', () => {
 
   it.each(['prompt', 'tool output', 'model output', 'inject'] as const)('a lone surrogate in %s is never stored or sent, made well-formed at the border, and said so', async (where) => {
     const broken = 'half \ud83d'
-    const h = await app({ script: (_request, index) => (index === 0 ? { text: where === 'model output' ? broken : 'look', calls: [{ name: 'act' }] } : 'ok') })
+    const h = await app({ reports: 'allow', script: (_request, index) => (index === 0 ? { text: where === 'model output' ? broken : 'look', calls: [{ name: 'act' }] } : 'ok') })
     tool(h, 'act', () => (where === 'tool output' ? broken : 'fine'))
     if (where === 'inject') h.agent.inject(broken)
     await h.run(where === 'prompt' ? broken : 'Go')

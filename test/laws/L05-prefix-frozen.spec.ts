@@ -145,7 +145,7 @@ describe('L5 The prefix is frozen: it waits for plugins that are loading', () =>
 
   it('5 s by default; a plugin that is still loading then is reported by name', async () => {
     expect(SettingsSchema({}).loadTimeout).toBe(5_000)
-    const { ctx, run, requests, reports } = await app({ settings: { loadTimeout: 40 } })
+    const { ctx, run, requests, reports } = await app({ settings: { loadTimeout: 40 }, reports: 'allow' })
     const stuck = gate()
     void ctx.plugin(plugin('stuck', () => stuck.promise))
     const began = performance.now()
@@ -173,7 +173,7 @@ describe('L5 The prefix is frozen: it waits for plugins that are loading', () =>
   })
 
   it('a prefix listener that comes later is reported by name, once, and not heard until a resume', async () => {
-    const made = await app({ plugins: [plugin('early', (ctx) => ctx.agents.prefix('one', () => 'early'))] })
+    const made = await app({ reports: 'allow', plugins: [plugin('early', (ctx) => ctx.agents.prefix('one', () => 'early'))] })
     await made.run('One.')
     await made.ctx.plugin(plugin('late', (ctx) => ctx.agents.prefix('two', () => 'late')))
     await made.run('Two.')
@@ -187,7 +187,7 @@ describe('L5 The prefix is frozen: it waits for plugins that are loading', () =>
 
   it('so is a second listener of a plugin that has one already', async () => {
     let context: Parameters<Parameters<typeof plugin>[1]>[0] | undefined
-    const { run, reports } = await app({ plugins: [plugin('grows', (ctx) => {
+    const { run, reports } = await app({ reports: 'allow', plugins: [plugin('grows', (ctx) => {
       context = ctx
       ctx.agents.prefix('one', () => 'early')
     })] })

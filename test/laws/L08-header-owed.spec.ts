@@ -53,7 +53,7 @@ describe('L8 The header is owed before dispatch', () => {
 
   it('a request whose log could not be made durable does not leave', async () => {
     const store = new JournalStore()
-    const { agent, requests } = await app({ store })
+    const { agent, requests } = await app({ store, reports: 'allow' })
     const handle = agent.prompt('Hi.')
     await handle.accepted
     store.failing = true

@@ -41,6 +41,7 @@ describe('L15 Nobody is dropped: what next() returned, or would have, stands', (
     const [header] = eventsOf(await made.events(), 'request/header')
     expect(header!.data.header.config).toMatchObject({ topP: 0.9, stop: ['END'], temperature: 0.1 })
     expect(header!.data.owners.config).toMatchObject({ topP: 'bad/request', stop: 'good/request', temperature: 'bad/request' })
+    expect(made.reports).toMatchObject([{ kind: 'lost', plugin: 'bad', problem: expect.stringContaining('stop') as string }])
   })
 
   it('two that set one field: the outer one’s stands, step after step, and nobody is blamed for the state it left', async () => {

@@ -71,7 +71,7 @@ describe('L14 Nobody signs for another', () => {
 
   it('who hears a report gets its own view of the agent, and only reports of agents it serves', async () => {
     const heard: string[] = []
-    const made = await app({ plugins: [plugin('watcher', (ctx) => {
+    const made = await app({ reports: 'allow', plugins: [plugin('watcher', (ctx) => {
       ctx.on('agent/turn-stopping', throwing('broken'))
       ctx.on('agent/report', (agent) => void (agent.session.deriveMessages().length < 3 && agent.inject('heard')))
     })] })
@@ -84,7 +84,7 @@ describe('L14 Nobody signs for another', () => {
 
   it('reports that listeners cause do not go on for ever', async () => {
     let heard = 0
-    const made = await app({ plugins: ['one', 'two'].map((name) => plugin(name, (ctx) => void ctx.on('agent/report', (agent) => {
+    const made = await app({ reports: 'allow', plugins: ['one', 'two'].map((name) => plugin(name, (ctx) => void ctx.on('agent/report', (agent) => {
       heard++
       agent.report('here', 'again')
     }))) })
@@ -115,7 +115,7 @@ describe('L15 A promise where none belongs is an error with a name, not the end 
     })],
   ])('%s', async (what, apply) => {
     expect(await rejectionsOf(async () => {
-      const made = await app({ script: [calls('one'), 'Done.'], plugins: [plugin('wrong', apply)], ...(what === 'an adapter' && { agent: { model: 'other/model' } }) })
+      const made = await app({ reports: 'allow', script: [calls('one'), 'Done.'], plugins: [plugin('wrong', apply)], ...(what === 'an adapter' && { agent: { model: 'other/model' } }) })
       const { reason } = await made.run('Hi.')
       expect(reason).toBe(what.includes('tool') ? 'done' : 'error')
       expect(JSON.stringify(await made.events())).not.toContain('"ran"')
@@ -275,7 +275,7 @@ describe('L17 A store that fails for a while', () => {
         lease.append(batch)
       } }
     }
-    const made = await app({ store, script: [calls('one'), 'Going on.', 'Done.'], plugins: [plugin('tools', (ctx) => tool(ctx, 'one', () => { full = true }))] })
+    const made = await app({ store, reports: 'allow', script: [calls('one'), 'Going on.', 'Done.'], plugins: [plugin('tools', (ctx) => tool(ctx, 'one', () => { full = true }))] })
     expect(await soon(made.run('Hi.'))).toMatchObject({ reason: 'error', error: { message: 'the disk is full' } })
     full = false
     expect(await soon(made.run('Again.'))).toMatchObject({ reason: 'done', text: 'Done.' })
@@ -493,7 +493,7 @@ describe('A turn that is open and does not run', () => {
         lease.append(batch)
       } }
     }
-    const made = await app({ store, script: ['One.', calls('one'), 'Done.'], plugins: [plugin('tools', (ctx) => tool(ctx, 'one', () => { full = true }))] })
+    const made = await app({ store, reports: 'allow', script: ['One.', calls('one'), 'Done.'], plugins: [plugin('tools', (ctx) => tool(ctx, 'one', () => { full = true }))] })
     await made.run('Hi.')
     expect(await soon(made.run('Again.'))).toMatchObject({ reason: 'error', error: { message: 'the disk is full' } })
     made.agent.cancel('while it is full')

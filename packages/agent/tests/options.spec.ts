@@ -18,7 +18,7 @@ describe('an option that there is none of', () => {
     ['prompt', async ({ agent }) => agent.prompt('x', { contxt: 1 } as never), /^agent\.prompt has no option "contxt"; it has context$/],
     ['rewind', ({ agent }) => agent.rewind({ turn: 1 } as never), /^agent\.rewind has no option "turn"; it has turns, to, cancel, queue, reason$/],
     ['ask', async ({ agent, run }) => run('x').then(() => agent.ask(['?'], { purpose: 't', tool: 'none' } as never)), /^agent\.ask has no option "tool"; it has purpose, config, tools, signal$/],
-    ['the harness', () => harness({ scirpt: [] } as never), /^harness has no option "scirpt"; it has script, plugins, store, settings, agent$/],
+    ['the harness', () => harness({ scirpt: [] } as never), /^harness has no option "scirpt"; it has script, plugins, store, settings, agent, reports$/],
   ])('of %s is refused by name, with those there are', async (_, use, message) => {
     const made = await app()
     const length = (await made.events()).length

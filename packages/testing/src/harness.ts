@@ -2,6 +2,7 @@ import { Context, type Plugin } from 'cordis'
 import * as agentPlugin from '@headrace/agent'
 import { type Agent, type CreateOptions, type Report, type ResumeOptions, type Settings, checkOptions } from '@headrace/agent'
 import { MemoryStore, type SessionEvent, type SessionStore, type Verification, verify } from '@headrace/session'
+import { Reports } from './reports.ts'
 import { type Script, type ScriptedAdapter, scriptedAdapter } from './scripted.ts'
 
 /** Options of `harness()`. */
@@ -14,6 +15,8 @@ export interface HarnessOptions {
   /** `strict` is on unless it says otherwise. */
   readonly settings?: Partial<Omit<Settings, 'limits'>> & { readonly limits?: Partial<Settings['limits']> }
   readonly agent?: CreateOptions
+  /** What is reported, a test may have on purpose. Default: it is an error (see `Harness.run`). */
+  readonly reports?: 'allow'
 }
 
 /** An app with the agent's services, a scripted model and one agent. */
@@ -24,9 +27,9 @@ export interface Harness {
   /** What the model got. */
   readonly requests: ScriptedAdapter['requests']
   readonly store: SessionStore
-  /** What went wrong and did not stop the agent. */
+  /** What went wrong and did not stop the agent. What a test reads here counts as looked at, and is thrown by nothing. */
   readonly reports: readonly Report[]
-  /** Prompts, and waits for the turn. */
+  /** Prompts, and waits for the turn. Rejects with a ReportedError where something was reported before that no test has looked at. */
   run(input: string): ReturnType<Agent['prompt']>['result']
   /** The log as it stands in the store. */
   events(): Promise<readonly SessionEvent[]>
@@ -34,7 +37,7 @@ export interface Harness {
   verify(): Promise<Verification>
   /** Ends the agent and drives its session with a new instance, in the same app. */
   resume(options?: ResumeOptions): Promise<Agent>
-  /** Unloads the app. */
+  /** Unloads the app, and rejects as `run` does. */
   dispose(): Promise<void>
 }
 
@@ -48,15 +51,15 @@ export interface Harness {
  * ```
  */
 export async function harness(options: HarnessOptions = {}): Promise<Harness> {
-  checkOptions('harness', options, ['script', 'plugins', 'store', 'settings', 'agent'])
+  checkOptions('harness', options, ['script', 'plugins', 'store', 'settings', 'agent', 'reports'])
   const ctx = new Context()
   const store = options.store ?? new MemoryStore()
-  const reports: Report[] = []
+  const reports = new Reports(options.reports === 'allow')
   await ctx.plugin(agentPlugin, { strict: true, ...options.settings })
   ctx.sessions.store(store)
   const model = scriptedAdapter(options.script ?? ['ok'])
   ctx.llm.adapter('scripted', model)
-  ctx.on('agent/report', (_, report) => void reports.push(report))
+  ctx.on('agent/report', (_, report) => reports.add(report))
   for (const item of options.plugins ?? []) await (Array.isArray(item) ? ctx.plugin(item[0], item[1]) : ctx.plugin(item as Plugin, undefined))
   await checkLoaded(ctx)
   let agent = await ctx.agents.create({ id: 'test', model: 'scripted/model', ...options.agent })
@@ -66,9 +69,13 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
     return list
   }
   return {
-    ctx, store, model, reports, requests: model.requests, events,
+    ctx, store, model, requests: model.requests, events,
     get agent() { return agent },
-    run: (input) => agent.prompt(input).result,
+    get reports() { return reports.look() },
+    async run(input) {
+      reports.check()
+      return agent.prompt(input).result
+    },
     verify: async () => verify(await events()),
     async resume(resumeOptions) {
       const { id } = agent
@@ -78,6 +85,7 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
     async dispose() {
       await agent.dispose()
       await ctx.fiber.dispose()
+      reports.check()
     },
   }
 }

@@ -208,7 +208,7 @@ describe('what it costs', () => {
     const root = folder({ 'AGENTS.md': 'root @docs/a.md @missing.md', 'docs/a.md': 'a', 'x/y/AGENTS.md': 'y', 'x/y/sub/AGENTS.md': 'sub' })
     const home = folder({}, { git: false })
     const files = new CountedFiles()
-    const h = await start(join(root, 'x/y'), { files, global: join(home, 'AGENTS.md'), harness: { script: (_, index) => (index % 2 === 0 ? touch('sub/file') : 'ok') } })
+    const h = await start(join(root, 'x/y'), { files, global: join(home, 'AGENTS.md'), harness: { reports: 'allow', script: (_, index) => (index % 2 === 0 ? touch('sub/file') : 'ok') } })
     await h.run('Go')
     const watched = [
       join(home, 'AGENTS.md'), ...['', 'x/', 'x/y/', 'x/y/sub/'].flatMap((at) => [`${at}AGENTS.md`, `${at}AGENTS.local.md`]).map((path) => join(root, path)), join(root, 'docs/a.md'), join(root, 'missing.md'),

@@ -103,8 +103,9 @@ export const all = (h: Harness): string => told(h).join('\n')
 /** How often a text stands in another. */
 export const count = (text: string, part: string): number => text.split(part).length - 1
 
-/** Codes of the diagnostics of the agent, each with the path from a root. */
+/** Codes of the diagnostics of the agent, each with the path from a root; what was reported of them counts as looked at. */
 export function problems(h: Harness, root: string): readonly string[] {
+  void h.reports
   return h.ctx.agentsMd.diagnostics(h.agent).map(({ code, path }) => `${code} ${path.replace(`${root}/`, '')}`)
 }
 
@@ -119,5 +120,5 @@ export async function tell(root: string, options: Options & { readonly cwd?: str
   const { cwd = root, ...rest } = options
   const h = await start(cwd, rest)
   await h.run('Go')
-  return { h, text: all(h), problems: problems(h, root) }
+  return { h, text: all(h), get problems() { return problems(h, root) } }
 }
