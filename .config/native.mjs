@@ -14,13 +14,17 @@ const problem = () => {
 
 if (problem()) {
   console.log('better-sqlite3 has no native part for this Node yet: fetching or compiling it, which can take some minutes')
-  // Its own install script: `pnpm rebuild` passes over what pnpm-workspace.yaml does not allow to build on install.
-  const { status, stdout, stderr } = spawnSync('npm', ['run', 'install'], { cwd: dirname(require.resolve('better-sqlite3/package.json')), encoding: 'utf8', shell: process.platform === 'win32' })
+  // Its own install script: `pnpm rebuild` passes over what pnpm-workspace.yaml does not allow to build on install. Minutes without a word
+  // look like a hang, so what it says is shown, though `npm run -s` hands its silence down.
+  const { status } = spawnSync('npm', ['run', 'install'], {
+    cwd: dirname(require.resolve('better-sqlite3/package.json')), stdio: 'inherit', env: { ...process.env, npm_config_loglevel: 'info' }, shell: process.platform === 'win32',
+  })
   const left = problem()
   if (left) {
-    console.error(`${stdout ?? ''}${stderr ?? ''}${left}`)
+    console.error(left)
     console.error(`The tests of plugins/store-sqlite need the native part of better-sqlite3, and it could be neither downloaded nor compiled (npm run install ended with ${status}). ` +
       'Install a C++ compiler, make and python3 (Debian: apt-get install g++ make python3), then run: npm run native')
     process.exit(1)
   }
-}
+  console.log('better-sqlite3 has its native part now')
+} else console.log('better-sqlite3 has its native part')
