@@ -117,6 +117,12 @@ describe('a folder that cannot be written to its end', () => {
     expect([lab.read('x/.git/config'), await readdir(join(lab.cwd, 'x'))]).toEqual(['mine', ['.git']])
   })
 
+  it('is as it was where a folder above it is a link to nowhere', async () => {
+    await symlink(join(lab.cwd, 'nowhere'), join(lab.cwd, 'above'))
+    await expect(writeNewFolder(join(lab.cwd, 'above/x'), new Map([['a', 'a']]))).rejects.toThrow(/above\/x could not be written, and is as it was: ENOENT/)
+    expect(await readdir(lab.cwd)).not.toContain('nowhere')
+  })
+
   it('is not one behind a link that leads nowhere', async () => {
     await symlink(join(lab.cwd, 'nowhere'), join(lab.cwd, 'link'))
     await expect(writeNewFolder(join(lab.cwd, 'link'), new Map([['a', 'a']]))).rejects.toThrow('could not be written')

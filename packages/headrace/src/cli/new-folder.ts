@@ -42,13 +42,20 @@ async function checkEmpty(folder: string): Promise<void> {
 /** Makes a folder and those above it, and adds to `made` what was not there. */
 async function makeFolder(folder: string, made: string[]): Promise<void> {
   try {
+    await makeOne(folder, made)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(folder) === folder) throw error
+    await makeFolder(dirname(folder), made)
+    // Once more and no further: what is above may be a link to nowhere.
+    await makeOne(folder, made)
+  }
+}
+
+async function makeOne(folder: string, made: string[]): Promise<void> {
+  try {
     await mkdir(folder)
     made.push(folder)
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') return
-    if (code !== 'ENOENT' || dirname(folder) === folder) throw error
-    await makeFolder(dirname(folder), made)
-    await makeFolder(folder, made)
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
