@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { said, steps, turnOf, unauthorized } from '@headrace/model-server'
 import { Lab, at, lines } from './command.ts'
@@ -150,7 +152,13 @@ it('a turn that fails is one line and exit code 1', async () => {
   const server = await lab.serve(() => unauthorized())
   const { code, out, err } = await lab.prompt(server, ['Hi'])
   expect({ code, out }).toEqual({ code: 1, out: '' })
-  expect(err).toMatch(/^headrace: endpoint answered 401.*\n1 step · .*\n$/)
+  expect(err).toMatch(/^headrace: endpoint answered 401.*\n1 step · session \S+\n$/)
+})
+
+it('a run that sent nothing says so, and counts no tokens', async () => {
+  writeFileSync(join(lab.cwd, 'stop.mjs'), 'export const name = "stop"\nexport async function apply(ctx) { ctx.on("agent/prompt-submit", async () => ({ block: "Not today." })) }\n')
+  writeFileSync(join(lab.cwd, 'app.yml'), '- name: headrace\n- name: ./stop.mjs\n')
+  expect((await lab.run(['run', 'Hi', '--app', 'app.yml', '--model', 'deepseek/x'])).err).toMatch(/Not today\.\nnothing was sent · session \S+\n$/)
 })
 
 it('a session that another process writes is refused, with that process named', async () => {

@@ -1,4 +1,4 @@
-import { type Chunk, type JsonObject, callsOf, textOf } from '@headrace/message'
+import { type Chunk, type JsonObject, type Usage, callsOf, textOf } from '@headrace/message'
 import type { SessionEvent } from '@headrace/session'
 import type { Audience } from './audience.ts'
 import { shownStore } from './store.ts'
@@ -52,9 +52,15 @@ export class Transcript implements Audience {
     if (finish === 'empty' && reason === 'done') terminal.warn('headrace: warning: the model ended its turn without a word')
     if (reason === 'cancelled' || reason === 'withdrawn') terminal.warn(`headrace: ${error?.message ?? 'cancelled'}`)
     else if (reason !== 'done') terminal.warn(`headrace: ${reason === 'error' ? '' : `the turn ended with "${reason}": `}${error?.message ?? 'the turn failed'}`)
-    const cached = usage.cached > 0 ? ` (${count(usage.cached)} cached)` : ''
-    terminal.note(`${steps} step${steps === 1 ? '' : 's'} · ${count(usage.input)} tokens in${cached}, ${count(usage.output)} out · session ${session}${shownStore(store)}`)
+    const made = steps === 0 ? 'nothing was sent' : `${steps} step${steps === 1 ? '' : 's'}`
+    terminal.note([made, ...shownUsage(usage), `session ${session}${shownStore(store)}`].join(' · '))
   }
+}
+
+/** Nothing where nobody counted: the request did not leave or get through, or the endpoint tells no usage. */
+function shownUsage({ input, cached, output }: Usage): readonly string[] {
+  if (input === 0 && output === 0) return []
+  return [`${count(input)} tokens in${cached > 0 ? ` (${count(cached)} cached)` : ''}, ${count(output)} out`]
 }
 
 export function count(number: number): string {
