@@ -29,7 +29,7 @@ async function demo(project: Project): Promise<void> {
   try {
     say(`The model of this demo is SCRIPTED: a small program at ${server.url} that speaks the`)
     say('protocol of OpenAI. Everything else is real: the command, HTTP, the files, the tests, the log.')
-    say(`A small shop with a failing test is in ${project.cwd}.`)
+    say(`A small shop with a failing test is in ${project.cwd}, until the demo ends.`)
     await headrace(project, ['run', PROMPT, '--yes', '--model', 'scripted', '--base-url', server.url])
   } finally {
     await server.close()
@@ -45,7 +45,7 @@ async function main(): Promise<number> {
   process.on('SIGINT', () => undefined).on('SIGTERM', () => running?.kill('SIGTERM'))
   try {
     await demo(project)
-    say('\nDone: the test is mended, and every request is proved from the log.')
+    say('\nDone: the test is mended, and every request is proved from the log. The shop and its log are deleted again.')
     return 0
   } catch (error) {
     process.stderr.write(`demo: ${error instanceof Error ? error.message : String(error)}\n`)

@@ -32,6 +32,7 @@ describe('npm run demo', () => {
     expect(out).toMatch(/model of this demo is SCRIPTED/)
     expect(out).toMatch(/\$ headrace run [^]*The tests pass[^]*\$ headrace explain last\n[^]*cached: [^]*\$ headrace verify last\nok: 4 requests of \d+ events rebuild byte for byte \(session \S+\)\n/)
     expect(err).toMatch(/→ read [^]*→ edit [^]*→ bash command="node --test"[^]*4 steps/)
+    expect(out).toMatch(/The shop and its log are deleted again\.\n$/)
     expect(readdirSync(temp)).toEqual([])
   })
 
