@@ -35,7 +35,7 @@ describe('what could drive a terminal', () => {
 })
 
 describe('asking on the terminal', () => {
-  async function asked(answers: readonly string[], calls: readonly string[]): Promise<{ shown: string; ran: readonly string[]; results: readonly string[] }> {
+  async function asked(answers: readonly string[], calls: readonly string[], what = 'one\n\x1b[2Jtwo'): Promise<{ shown: string; ran: readonly string[]; results: readonly string[] }> {
     const [input, output] = [new PassThrough(), new PassThrough()]
     const ran: string[] = []
     const left = [...answers]
@@ -48,13 +48,13 @@ describe('asking on the terminal', () => {
       else input.write(`${answer}\n`)
     })
     const { agent, ctx, run, dispose } = await harness({
-      script: [{ calls: calls.map((name) => ({ name, arguments: { what: 'one\n\x1b[2Jtwo' } })) }, 'ok'],
+      script: [{ calls: calls.map((name) => ({ name, arguments: { what, why: 'so' } })) }, 'ok'],
       plugins: [[permission, { yes: false, terminal: { input, output }, interrupt: () => undefined }]],
     })
     for (const name of new Set(calls)) {
       ctx.tools.define({
-        name, description: name, sequential: true, ask: () => `Really \x1b[31m${name}?`,
-        parameters: { type: 'object', properties: { what: { type: 'string' } } }, execute: () => (ran.push(name), 'done'),
+        name, description: name, sequential: true, ask: (input) => `Really \x1b[31m${name} ${(input as { what: string }).what.split('\n')[0]}?`,
+        parameters: { type: 'object', properties: { what: { type: 'string' }, why: { type: 'string' } } }, execute: () => (ran.push(name), 'done'),
       })
     }
     await run('go')
@@ -78,7 +78,12 @@ describe('asking on the terminal', () => {
 
   it('what would run is shown first, nothing of it drives the terminal', async () => {
     const { shown } = await asked(['n'], ['cut'])
-    expect(shown).toContain('  what:\n    one\n    \\x1b[2Jtwo\nReally \\x1b[31mcut?\n')
+    expect(shown).toContain('  what:\n    one\n    \\x1b[2Jtwo\n  why: so\nReally \\x1b[31mcut one?\n')
+  })
+
+  it('what the question says in full is not said a second time above it; what it says in part is', async () => {
+    expect((await asked(['n'], ['cut'], 'a rope \x1b[2J')).shown).toMatch(/^ {2}why: so\nReally \\x1b\[31mcut a rope \\x1b\[2J\?\n/)
+    expect((await asked(['n'], ['cut'], 'a rope\nand all else')).shown).toContain('  what:\n    a rope\n    and all else\n')
   })
 })
 

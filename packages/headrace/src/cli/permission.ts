@@ -29,7 +29,7 @@ export const permission = {
         return answer === 'allow' ? answer : { deny: `${answer.deny} (the user can allow it with --yes)` }
       }
       const { input, output } = terminal
-      output.write(`${shownInput(call)}${visible(question)}\n`)
+      output.write(`${shownInput(call, visible(question))}${visible(question)}\n`)
       for (;;) {
         const line = await ask(input, output, `[y]es, [n]o, [a]lways for ${brief(call.name, 64)} in this run: `, turn.signal, interrupt)
         if (line === undefined) return { deny: 'nobody answered the question' }
@@ -61,10 +61,12 @@ function ask(input: Readable, output: Writable, question: string, signal: AbortS
   })
 }
 
-/** What the call would do, in full where that is short enough to be read. */
-function shownInput({ input }: ToolCall): string {
+/** What the call would do, in full where that is short enough to be read; without what the question ends with, which it would say twice. */
+function shownInput({ input }: ToolCall, question: string): string {
   return Object.entries(input).map(([name, value]) => {
-    const lines = visible(typeof value === 'string' ? value : JSON.stringify(value)).split('\n')
+    const text = visible(typeof value === 'string' ? value : JSON.stringify(value))
+    if (text !== '' && [` ${text}`, ` ${text}?`].some((end) => question.endsWith(end))) return ''
+    const lines = text.split('\n')
     const shown = lines.slice(0, MAX_LINES).map(cut)
     if (lines.length > MAX_LINES) shown.push(`… ${lines.length - MAX_LINES} more lines`)
     return shown.length === 1 ? `  ${brief(name, 40)}: ${shown[0]!}\n` : `  ${brief(name, 40)}:\n${shown.map((line) => `    ${line}\n`).join('')}`
