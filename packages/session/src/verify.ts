@@ -60,7 +60,8 @@ export class Verifier {
 
   private compare(seq: number, what: string, rebuilt: Digest, recorded: Digest): void {
     if (rebuilt !== recorded) {
-      throw new LogError(`the ${what} rebuilds as ${rebuilt}, but ${recorded} was recorded; the log was equal up to ${this.lastProof < 0 ? 'its beginning' : `event ${this.lastProof}`}`, seq, 'LOG_DIFFERS')
+      const proven = this.lastProof < 0 ? 'nothing' : `everything up to event ${this.lastProof}`
+      throw new LogError(`the ${what} rebuilds as ${rebuilt}, but ${recorded} was recorded; something in events ${this.lastProof + 1} to ${seq} was changed; ${proven} is proven`, seq, 'LOG_DIFFERS')
     }
     this.lastProof = seq
   }

@@ -91,7 +91,7 @@ describe('verify', () => {
     for (let length = 0; length <= log.events.length; length++) expect(verify(log.parsed.slice(0, length)).difference).toBeUndefined()
   })
 
-  it('names the first difference, what it is, and up to where the log was equal', () => {
+  it('names the first difference, what it is, where the change is, and up to where the log is proven', () => {
     const log = new LogBuilder()
     log.prompt('do it')
     log.lastStep('one')
@@ -100,10 +100,19 @@ describe('verify', () => {
     const fact = log.events.length - 1
     log.lastStep('two')
     const { difference, chain } = verify(altered(log.events, fact, (data: { message: Message }) => ({ ...data, message: system('a lie') })))
-    expect(difference!.what).toContain(`the log was equal up to event ${proof}`)
+    expect(difference!.what).toContain(`something in events ${proof + 1} to ${difference!.seq} was changed; everything up to event ${proof} is proven`)
+    expect(proof < fact && fact < difference!.seq).toBe(true)
     expect(difference!.what).toContain('history rebuilds as')
     expect(log.events[difference!.seq]!.type).toBe('request/dispatch')
     expect(chain).toBe(verify(log.parsed.slice(0, proof + 1)).chain)
+  })
+
+  it('says of a log whose first request differs that nothing of it is proven', () => {
+    const log = new LogBuilder()
+    log.prompt('do it')
+    log.lastStep('one')
+    const { difference } = verify(altered(log.events, log.events.findIndex(({ type }) => type === 'user/message'), (data: object) => ({ ...data, message: user('do not') })))
+    expect(difference!.what).toMatch(new RegExp(`something in events 0 to ${difference!.seq} was changed; nothing is proven$`))
   })
 
   it('finds a changed last answer by the end of its step', () => {
