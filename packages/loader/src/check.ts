@@ -1,6 +1,6 @@
 import { nearest } from '@headrace/message'
 import { type Path } from './document.ts'
-import { type Entry, kindOf } from './entry.ts'
+import { type Entry, kindOf, truthHint } from './entry.ts'
 import { pathText } from './interpolate.ts'
 import type { Problem } from './problem.ts'
 
@@ -47,7 +47,7 @@ function wrongWords(expected: string | undefined, value: unknown): string {
   const kind = kindOf(value)
   if (expected === undefined) return `does not fit; it is ${kind}`
   // The right type and another value, which is not for printing.
-  return `must be ${expected}, is ${expected.startsWith(kind) ? kind.replace(/^a /, 'another ') : kind}`
+  return `must be ${expected}, is ${expected.startsWith(kind) ? kind.replace(/^a /, 'another ') : kind}${expected === KINDS.boolean ? truthHint(value) : ''}`
 }
 
 /** Validates a copy: schemastery may change what it is given, and fails on what is frozen. */

@@ -1,5 +1,6 @@
 import { type Document, LineCounter, type ParsedNode, isAlias, isMap, isScalar, isSeq, parseDocument, visit } from 'yaml'
 import { LoaderError, type Place } from './problem.ts'
+import { slipOf, wordsFor } from './slip.ts'
 
 export type Path = readonly PropertyKey[]
 
@@ -18,11 +19,10 @@ export class YamlFile {
     this.file = file
     this.lines = new LineCounter()
     // Not silent: a second document is told of then.
-    this.document = parseDocument(text.replace(/^\ufeff/, ''), { stringKeys: true, prettyErrors: false, logLevel: 'error', lineCounter: this.lines })
-    const { errors, warnings } = this.document
-    // A tag that is not known is a warning of the parser's: `!!js` and its like would be read as text, and nothing here is evaluated.
-    const wrong = errors.find(({ code }) => code === 'TAB_AS_INDENT') ?? errors[0] ?? warnings[0]
-    if (wrong) throw this.refusal(wrong.pos[0], wordsFor(wrong.code))
+    const own = text.replace(/^\ufeff/, '')
+    this.document = parseDocument(own, { stringKeys: true, prettyErrors: false, logLevel: 'error', lineCounter: this.lines })
+    const slip = slipOf(this.document, own, this.lines)
+    if (slip) throw this.refusal(slip.offset, slip.message)
     visit(this.document, { Alias: (_, alias) => {
       if (!alias.resolve(this.document)) throw this.refusal(alias.range?.[0] ?? 0, wordsFor('BAD_ALIAS'))
     } })
@@ -70,22 +70,4 @@ export class YamlFile {
     const { line, col } = this.lines.linePos(offset)
     return { file: this.file, line: Math.max(line, 1), column: Math.max(col, 1) }
   }
-}
-
-/** Our own words: the parser's quote what stands there. */
-function wordsFor(code: string): string {
-  return WORDS[code] ?? `this is no YAML (${code})`
-}
-
-const WORDS: Readonly<Record<string, string>> = {
-  BAD_ALIAS: 'this alias names no anchor before it',
-  BAD_INDENT: 'this is indented otherwise than what it belongs to',
-  BLOCK_IN_FLOW: 'a block cannot stand inside [ ] or { }',
-  DUPLICATE_KEY: 'this key stands there already',
-  MISSING_CHAR: 'something is missing in front of this: a quote, a comma, a bracket or a colon',
-  MULTILINE_IMPLICIT_KEY: 'this reads as a key over several lines; a colon is missing, or an indent',
-  MULTIPLE_DOCS: 'there is a second document; one file is one app',
-  TAB_AS_INDENT: 'YAML is indented with spaces, not with tabs',
-  TAG_RESOLVE_FAILED: 'this tag is not known; nothing is evaluated here, and a variable of the environment is ${NAME}',
-  UNEXPECTED_TOKEN: 'this was not expected here; look at the indent, the quotes and the colons before it',
 }

@@ -73,7 +73,7 @@ function shapeProblem(yaml: YamlFile, index: number, value: unknown): Problem | 
   for (const [key, text] of [['name', name], ['id', id]] as const) {
     if (text !== undefined && (typeof text !== 'string' || text.trim() === '')) return wrong(`${key} must be a text, is ${kindOf(text)}${text === '' ? ' without a letter' : ''}`, key)
   }
-  if (disabled !== undefined && disabled !== null && typeof disabled !== 'boolean') return wrong(`disabled must be true or false, is ${kindOf(disabled)}`, 'disabled')
+  if (disabled !== undefined && disabled !== null && typeof disabled !== 'boolean') return wrong(`disabled must be true or false, is ${kindOf(disabled)}${truthHint(disabled)}`, 'disabled')
   return undefined
 }
 
@@ -84,4 +84,9 @@ export function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'a list'
   const kinds: Readonly<Record<string, string>> = { string: 'a text', object: 'a map', boolean: 'true or false' }
   return kinds[typeof value] ?? `a ${typeof value}`
+}
+
+/** For those who wrote a truth as YAML 1.1 has it. */
+export function truthHint(value: unknown): string {
+  return typeof value === 'string' && /^(?:yes|no|on|off)$/i.test(value) ? '; in YAML 1.2 yes, no, on and off are texts' : ''
 }

@@ -6,8 +6,9 @@ import type { Plugin } from 'cordis'
 import { messageOf } from '@headrace/message'
 import type { Entry } from './entry.ts'
 import { filesOf, nextVersion } from './graph.ts'
-import { NotFound, isPath, resolveModule } from './resolve.ts'
+import { NoPackage, NotFound, isPath, resolveModule } from './resolve.ts'
 import { within } from './state.ts'
+import { syntaxPlace } from './syntax.ts'
 
 type Module = Readonly<Record<string, unknown>>
 
@@ -61,13 +62,13 @@ export class Modules {
           return resolveModule(name, fallback)
         } catch { /* The app's own folder is the one to tell of. */ }
       }
-      throw error
+      throw error instanceof NoPackage ? new NoPackage(error.packageName, [this.file, ...this.fallbacks]) : error
     }
   }
 
   private async once(url: string): Promise<Loaded> {
     const known = this.loaded.get(url)
-    return known ?? this.keep(url, undefined, await importModule(url, this.timeout))
+    return known ?? this.keep(url, undefined, await this.import(url, [fileURLToPath(url)]))
   }
 
   private async fresh(url: string): Promise<Loaded> {
@@ -78,7 +79,20 @@ export class Modules {
     if (known?.stamp === stamp) return known
     for (const path of files.keys()) await forget(path)
     // What could not be loaded is tried again at each look.
-    return this.keep(url, stamp, await importModule(nextVersion(url), this.timeout))
+    return this.keep(url, stamp, await this.import(nextVersion(url), files.keys()))
+  }
+
+  /** @param files that a syntax error may stand in */
+  private async import(url: string, files: Iterable<string>): Promise<Module> {
+    try {
+      const loading = import(/* @vite-ignore */ url) as Promise<Module>
+      if (!await within(this.timeout, loading)) throw new Error(`it took longer than ${this.timeout} ms`)
+      return await loading
+    } catch (error) {
+      const place = error instanceof SyntaxError ? await syntaxPlace(error, files, this.file) : undefined
+      const kind = error instanceof SyntaxError ? `SyntaxError${place === undefined ? '' : ` in ${place}`}: ` : ''
+      throw new Error(`its module cannot be loaded: ${kind}${messageOf(error)}`, { cause: error })
+    }
   }
 
   private keep(url: string, stamp: string | undefined, module: Module): Loaded {
@@ -92,16 +106,6 @@ export class Modules {
 async function forget(path: string): Promise<void> {
   const real = await realpath(path).catch(() => path)
   delete createRequire(real).cache[real]
-}
-
-async function importModule(url: string, timeout: number): Promise<Module> {
-  try {
-    const loading = import(/* @vite-ignore */ url) as Promise<Module>
-    if (!await within(timeout, loading)) throw new Error(`it took longer than ${timeout} ms`)
-    return await loading
-  } catch (error) {
-    throw new Error(`its module cannot be loaded: ${error instanceof SyntaxError ? 'SyntaxError: ' : ''}${messageOf(error)}`, { cause: error })
-  }
 }
 
 /** The plugin that a module exports: its default, or itself. One without a name goes by its entry's id, for it signs with its name. */

@@ -10,6 +10,16 @@ const CONDITIONS = ['node', 'import', 'module-sync', 'default']
 /** A module that is not there; the message says what is near. */
 export class NotFound extends Error {}
 
+/** No package of that name can be found from any of the files. */
+export class NoPackage extends NotFound {
+  readonly packageName: string
+
+  constructor(packageName: string, files: readonly string[]) {
+    super(`there is no package ${packageName} here${nearest(packageName, files.flatMap((file) => [...packagesAround(file)]))}`)
+    this.packageName = packageName
+  }
+}
+
 /** True for a name that is a place and no package: the app's own file. */
 export function isPath(name: string): boolean {
   return /^(\.{0,2}\/|\.{1,2}$|file:)/.test(name)
@@ -25,14 +35,28 @@ export function resolveModule(name: string, file: string): string {
   if (!isPath(name)) return pathToFileURL(resolvePackage(name, file)).href
   const url = new URL(name, pathToFileURL(file))
   const path = fileURLToPath(url)
-  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw new NotFound(`there is no file ${name}${nearestFile(name, path)}`)
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found?.isDirectory()) throw new NotFound(`${name} is a folder; name its module${moduleIn(name, path)}`)
+  if (!found?.isFile()) throw new NotFound(`there is no file ${name}${nearestFile(name, path)}`)
   return url.href
+}
+
+const stem = (file: string): string => basename(file, extname(file))
+
+function modulesIn(folder: string): readonly string[] {
+  return namesIn(folder).filter((file) => /\.[cm]?[jt]s$/.test(file))
+}
+
+/** The one that a folder's name stands for elsewhere, or its only one. */
+function moduleIn(name: string, folder: string): string {
+  const files = modulesIn(folder)
+  const file = files.find((one) => stem(one) === 'index') ?? (files.length === 1 ? files[0] : undefined)
+  return file === undefined ? '' : `, ${JSON.stringify(`${name.replace(/\/$/, '')}/${file}`)}`
 }
 
 function nearestFile(name: string, path: string): string {
   const start = name.slice(0, name.length - basename(name).length)
-  const files = namesIn(dirname(path)).filter((file) => /\.[cm]?[jt]s$/.test(file))
-  const stem = (file: string): string => basename(file, extname(file))
+  const files = modulesIn(dirname(path))
   const sameStem = files.find((file) => stem(file) === basename(path) || stem(file) === stem(path))
   return sameStem === undefined ? nearest(name, files.map((file) => `${start}${file}`)) : `; did you mean ${JSON.stringify(`${start}${sameStem}`)}?`
 }
@@ -52,7 +76,7 @@ function resolvePackage(name: string, file: string): string {
     if (existsSync(found)) return inPackage(found, packageName, subpath, file)
     if (dirname(folder) === folder) break
   }
-  throw new NotFound(`there is no package ${packageName} here${nearest(packageName, packagesAround(file))}`)
+  throw new NoPackage(packageName, [file])
 }
 
 function inPackage(folder: string, name: string, subpath: string, file: string): string {

@@ -31,6 +31,8 @@ describe('a config', () => {
     ['{ count: 0.7351 }', '2:13', 'config.count: must be a whole number of at least 1, is a number'],
     ['{ title: 7351 }', '2:13', 'config.title: must be a text, is a number'],
     ['{ flag: sk-secret }', '2:13', 'config.flag: must be true or false, is a text'],
+    ['{ flag: yes }', '2:13', 'config.flag: must be true or false, is a text; in YAML 1.2 yes, no, on and off are texts'],
+    ['{ providers: { lab: { baseUrl: sk-secret } } }', '2:33', 'config.providers.lab.baseUrl: there is no such key; did you mean "baseURL"?; there is baseURL, headers'],
     ['{ list: sk-secret }', '2:13', 'config.list: must be a list, is a text'],
     ['{ list: [a, { b: sk-secret }] }', '2:23', 'config.list[1]: must be a text, is a map'],
     ['{ providers: { lab: { baseURL: [sk-secret] } } }', '2:33', 'config.providers.lab.baseURL: must be a text, is a list'],

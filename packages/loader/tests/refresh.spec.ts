@@ -140,7 +140,7 @@ describe('a change of a module of the app\'s own', () => {
     await loader.refresh()
     expect(folder.words).toEqual([])
     expect(problems()).toEqual([
-      expect.stringMatching(/^cordis\.yml:2:3: one: its module cannot be loaded: SyntaxError: /),
+      expect.stringMatching(/^cordis\.yml:2:3: one: its module cannot be loaded: SyntaxError in \.\/one\.mjs:1: /),
       'cordis.yml:3:13: one: config.word: does not fit; it is a text',
     ])
     folder.write('one.mjs', folder.plugin('one healed'))
@@ -173,7 +173,7 @@ describe('a change of a module of the app\'s own', () => {
     expect((globalThis as Record<symbol, unknown>)[Symbol.for('loader.count')]).toBe(1)
     folder.write('deep/words.mjs', 'export const word = ;\n')
     await loader.refresh()
-    expect(problems()).toEqual([expect.stringMatching(/^cordis\.yml:2:3: one: its module cannot be loaded: SyntaxError: /)])
+    expect(problems()).toEqual([expect.stringMatching(/^cordis\.yml:2:3: one: its module cannot be loaded: SyntaxError in \.\/deep\/words\.mjs:1: /)])
     expect(folder.words).toHaveLength(6)
   })
 

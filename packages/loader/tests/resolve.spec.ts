@@ -66,19 +66,36 @@ it('a file that is not there is an error that says what is near', async () => {
   for (const name of ['./plugins/clcok.mjs', './plugins/clock', './plugins/clock.js']) {
     expect(await folder.refusal(`- name: ${name}\n`)).toEqual([`cordis.yml:1:3: ${name}: there is no file ${name}; did you mean "./plugins/clock.mjs"?`])
   }
-  expect(await folder.refusal('- name: ./plugins\n')).toEqual(['cordis.yml:1:3: ./plugins: there is no file ./plugins'])
+  expect(await folder.refusal('- name: ./absent\n')).toEqual(['cordis.yml:1:3: ./absent: there is no file ./absent'])
+})
+
+it('a folder is an error that says which module of it is meant', async () => {
+  folder.write('plugins/clock/clock.mjs', folder.plugin('clock'))
+  folder.write('plugins/many/index.js', '')
+  folder.write('plugins/many/other.js', '')
+  const refusal = (name: string) => folder.refusal(`- name: ${name}\n`)
+  expect(await refusal('./plugins/clock')).toEqual(['cordis.yml:1:3: ./plugins/clock: ./plugins/clock is a folder; name its module, "./plugins/clock/clock.mjs"'])
+  expect(await refusal('./plugins/many/')).toEqual(['cordis.yml:1:3: ./plugins/many/: ./plugins/many/ is a folder; name its module, "./plugins/many/index.js"'])
+  expect(await refusal('./plugins')).toEqual(['cordis.yml:1:3: ./plugins: ./plugins is a folder; name its module'])
 })
 
 it('a module that cannot be loaded, or is no plugin, is an error', async () => {
-  folder.write('syntax.mjs', 'export const a = ;\n')
+  folder.write('syntax.mjs', '\n\nexport const a = ;\n')
+  folder.write('deep/parts.cjs', 'const a = 1\nconst a = 2\n')
+  folder.write('parts.mjs', 'import "./deep/parts.cjs"\n')
+  folder.write('lacks.mjs', 'import { moon } from "./throws.mjs"\n')
+  folder.write('json.mjs', 'JSON.parse("{")\n')
   folder.write('throws.mjs', 'throw new Error("no moon")\n')
   folder.write('needs.mjs', 'import "not-installed"\n')
   folder.write('none.mjs', 'export const a = 1, b = 2\n')
-  expect(await folder.refusal(['syntax', 'throws', 'needs', 'none'].map((name) => `- name: ./${name}.mjs\n`).join(''))).toEqual([
-    expect.stringMatching(/^cordis\.yml:1:3: \.\/syntax\.mjs: its module cannot be loaded: SyntaxError: /),
+  expect(await folder.refusal(['syntax', 'throws', 'needs', 'none', 'parts', 'lacks', 'json'].map((name) => `- name: ./${name}.mjs\n`).join(''))).toEqual([
+    expect.stringMatching(/^cordis\.yml:1:3: \.\/syntax\.mjs: its module cannot be loaded: SyntaxError in \.\/syntax\.mjs:3: \w.*/),
     'cordis.yml:2:3: ./throws.mjs: its module cannot be loaded: no moon',
     expect.stringMatching(/^cordis\.yml:3:3: \.\/needs\.mjs: its module cannot be loaded: .*not-installed/),
     'cordis.yml:4:3: ./none.mjs: ./none.mjs exports no plugin: that is a default export that is a function or has apply(), or an export apply; it exports a, b',
+    'cordis.yml:5:3: ./parts.mjs: its module cannot be loaded: SyntaxError in ./deep/parts.cjs:2: Identifier \'a\' has already been declared',
+    expect.stringMatching(/^cordis\.yml:6:3: \.\/lacks\.mjs: its module cannot be loaded: SyntaxError in \.\/lacks\.mjs:1: .*'moon'/),
+    expect.stringMatching(/^cordis\.yml:7:3: \.\/json\.mjs: its module cannot be loaded: SyntaxError: \w/),
   ])
 })
 
@@ -97,6 +114,9 @@ it('packages that the app\'s folder does not have are looked for from the fallba
   folder.write('elsewhere/node_modules/shipped/package.json', '{ "name": "shipped", "exports": "./main.mjs" }')
   folder.write('elsewhere/node_modules/shipped/main.mjs', folder.plugin('shipped'))
   folder.write('cordis.yml', '- name: shipped\n')
-  await folder.boot({ fallbacks: [folder.at('elsewhere/index.js')] })
+  const fallbacks = [folder.at('elsewhere/index.js')]
+  expect(await folder.refusal('- name: shiped\n', { fallbacks })).toEqual(['cordis.yml:1:3: shiped: there is no package shiped here; did you mean "shipped"?'])
+  folder.write('cordis.yml', '- name: shipped\n')
+  await folder.boot({ fallbacks })
   expect(folder.words).toEqual(['+shipped'])
 })
