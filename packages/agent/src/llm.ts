@@ -1,5 +1,5 @@
 import { type Context, Service } from 'cordis'
-import type { CallConfig, Chunk, Request } from '@headrace/message'
+import { type CallConfig, type Chunk, type Request, nearest } from '@headrace/message'
 import { type Adapter, type AdapterTools, ModelError } from './adapter.ts'
 import { describe } from './decision.ts'
 import { AgentError } from './error.ts'
@@ -32,7 +32,7 @@ export class AdapterRegistry {
   refusal({ provider }: CallConfig): string | undefined {
     if (this.adapters.has(provider)) return undefined
     const known = [...this.adapters.keys()]
-    return `there is no provider ${JSON.stringify(provider)}; ${known.length === 0 ? 'load a model plugin, e.g. @headrace/plugin-ai-sdk' : `there is ${known.join(', ')}`}`
+    return `there is no provider ${JSON.stringify(provider)}${nearest(provider, known)}; ${known.length === 0 ? 'load a model plugin, e.g. @headrace/plugin-ai-sdk' : `there is ${known.join(', ')}`}`
   }
 
   /** @throws AgentError for a request of a session that its log does not hold (L1); ModelError for an unknown provider */
