@@ -16,7 +16,7 @@ async function main(): Promise<void> {
   stopOnSignals(ctx, say)
 
   // The app as it was.
-  sayWarnings(ctx, say)
+  const sayAll = sayWarnings(ctx, say)
   await ctx.plugin(HttpService, settings.http)
   await ctx.plugin(frontPage)
 
@@ -24,11 +24,13 @@ async function main(): Promise<void> {
   await ctx.plugin(headrace, settings.headrace)
   await ctx.plugin(agentsHttp, settings.agents)
 
+  sayAll()
   if (settings.note) say(settings.note)
   say(`listening at ${ctx.http.url}`)
 }
 
 main().catch((error: unknown) => {
-  say(`http-host: ${error instanceof Error ? error.message : String(error)}`)
+  const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+  say(`http-host: ${error instanceof Error ? error.message : String(error)}${isTaken ? '; say another port with HOST_PORT' : ''}`)
   process.exit(1)
 })

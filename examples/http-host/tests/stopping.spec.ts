@@ -41,6 +41,12 @@ async function expectVerified(id: string): Promise<void> {
   expect(verify(events)).not.toHaveProperty('difference')
 }
 
+it('a port that is taken is one line that says the way out', async () => {
+  const { host } = await start()
+  const second = Host.run({ HOST_PORT: new URL(host.url).port, HOST_DATA: join(data.root, 'second') })
+  await expect(second).rejects.toThrow(/^it ended with 1: http-host: listen EADDRINUSE: .*; say another port with HOST_PORT\n$/)
+})
+
 describe('SIGTERM', () => {
   it('lets a turn finish within the grace: nothing new is taken, health says so, and it exits with 0', async () => {
     const { host, as } = await start()
