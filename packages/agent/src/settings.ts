@@ -32,7 +32,10 @@ export interface Settings {
   readonly toolTimeout: number
   /** Milliseconds a tool has to finish after its signal was aborted. */
   readonly grace: number
-  /** A lost contribution, or a broken listener of `tools/post-execute`, is an error that ends the step, and each request is checked against a second fold of the log. Default: unless `NODE_ENV` is `production`. */
+  /**
+   * A lost contribution, or a broken listener of `tools/post-execute`, is an error that ends the step; and each request is checked against a
+   * second fold of the log. Default: unless `NODE_ENV` is `production`.
+   */
   readonly strict: boolean
 }
 
