@@ -6,11 +6,14 @@ import { ModelError } from './adapter.ts'
 export class SeamError extends HeadraceError {
   readonly plugin: string
   readonly seam: string
+  /** The message without who and where. */
+  readonly problem: string
 
   constructor(plugin: string, seam: string, problem: string, options?: ErrorOptions) {
     super('SEAM_FAILED', `plugin ${plugin} in ${seam}: ${problem}`, options)
     this.plugin = plugin
     this.seam = seam
+    this.problem = problem
   }
 }
 

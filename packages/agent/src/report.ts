@@ -58,8 +58,8 @@ export class Reporter {
 
   /** What failed and is passed over. */
   failed(error: unknown, seam: string): void {
-    const where = isA(error, SeamError) ? { plugin: error.plugin, seam: error.seam } : { plugin: 'loop', seam }
-    this.report({ kind: 'failed', ...where, problem: messageOf(error) })
+    const what = isA(error, SeamError) ? { plugin: error.plugin, seam: error.seam, problem: error.problem } : { plugin: 'loop', seam, problem: messageOf(error) }
+    this.report({ kind: 'failed', ...what })
   }
 
   /** @throws SeamError in `strict` */
@@ -82,5 +82,5 @@ export function emitGuarded(hooks: readonly Hook[], args: readonly unknown[], fa
 }
 
 export function problemOf(error: unknown): string {
-  return `it threw: ${messageOf(error)}`
+  return isA(error, SeamError) ? error.problem : `it threw: ${messageOf(error)}`
 }
