@@ -63,13 +63,14 @@ describe('headrace start', () => {
   it('leaves with 1 where the app is wrong, each problem on its own line with its place', async () => {
     write('waits.mjs', 'export const name = "waits"\nexport const inject = ["moon"]\nexport async function apply() {}\n')
     write('app.yml', '- name: "@headrace/plugin-retyr"\n- { id: store, name: "@headrace/plugin-store-jsonl", config: { fsync: sk-secret, dir: x } }\n')
-    expect(await lab.run(['start', 'app.yml'])).toMatchObject({ code: 1, out: '', err: `headrace: app.yml:1:3: @headrace/plugin-retyr: there is no package @headrace/plugin-retyr here
+    expect(await lab.run(['start', 'app.yml'])).toMatchObject({ code: 1, out: '', err: `headrace: app.yml:1:3: @headrace/plugin-retyr: there is no package @headrace/plugin-retyr here; did you mean "@headrace/plugin-retry"?
 headrace: app.yml:2:82: store: config.dir: there is no such key; there is directory, fsync
 ` })
     write('app.yml', '- { id: waits, name: ./waits.mjs }\n- { id: store, name: "@headrace/plugin-store-jsonl" }\n')
     expect((await lab.run(['start', 'app.yml'])).err).toBe(`headrace: app.yml:1:3: waits: waits for the service moon, which nobody provides
 headrace: app.yml:2:3: store: waits for the service sessions, which nobody provides
 `)
+    expect(await lab.run(['start', '--app', 'none.yml'])).toMatchObject({ code: 1, err: 'headrace: none.yml:1:1: there is no such file\n' })
     expect(await lab.run(['start'])).toMatchObject({ code: 1, err: 'headrace: cordis.yml:1:1: there is no such file\n' })
   })
 })
@@ -172,7 +173,8 @@ it('headrace check says what is wrong with an app, and starts nothing', async ()
   write('cordis.yml', '- name: ./one.mjs\n- { name: headrace, config: { modle: x } }\n')
   expect(await lab.run(['check'])).toEqual({ code: 1, out: '', err: expect.stringMatching(/^cordis\.yml:2:31: headrace: config\.modle: there is no such key; did you mean "model"\?; there is model, .*\n$/) as string })
   write('cordis.yml', '- name: ./one.mjs\n- { name: headrace, config: { model: lab/one, skills: false } }\n')
-  expect(await lab.run(['check', 'cordis.yml'])).toEqual({ code: 0, out: 'ok: cordis.yml\n', err: '' })
+  for (const args of [['cordis.yml'], ['--app', 'cordis.yml']]) expect(await lab.run(['check', ...args])).toEqual({ code: 0, out: 'ok: cordis.yml\n', err: '' })
+  expect(await lab.run(['check', 'cordis.yml', '--app', 'cordis.yml'])).toEqual({ code: 2, out: '', err: 'headrace: <file> and --app name two apps; give one of them\n' })
 })
 
 describe('headrace run --app', () => {
@@ -208,7 +210,7 @@ describe('headrace run --app', () => {
     write('bare.yml', '[]\n')
     const refused = async (...args: string[]) => { const { code, err } = await lab.run(['run', 'Hi', ...args], env(server)); return [code, err] }
     expect(await refused('--app', 'app.yml', '--base-url', server.url)).toEqual([2, 'headrace: where models are is said in the file of --app; leave --base-url out\n'])
-    expect(await refused('--app', 'app.yml', '--model', 'lba/one')).toEqual([2, expect.stringMatching(/^headrace: the app has no provider "lba"; it has .*lab/)])
+    expect(await refused('--app', 'app.yml', '--model', 'lba/one')).toEqual([2, expect.stringMatching(/^headrace: the app has no provider "lba"; did you mean "lab"\?; it has .*lab/)])
     expect(await refused('--app', 'bare.yml')).toEqual([1, 'headrace: the app of bare.yml has no agents; give it the entry @headrace/agent\n'])
     expect(await refused('--app', 'none.yml')).toEqual([1, 'headrace: none.yml:1:1: there is no such file\n'])
     const { out } = await lab.run(['run', 'Hi', '--app', 'none.yml', '--json'], env(server))

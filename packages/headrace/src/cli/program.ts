@@ -101,18 +101,31 @@ function defineRun(root: Command, terminal: Terminal, done: (code: number) => vo
     })
 }
 
+interface AppOption {
+  readonly app?: string
+}
+
+function appOf(file: string | undefined, { app }: AppOption): string {
+  if (file !== undefined && app !== undefined) throw new UsageError('<file> and --app name two apps; give one of them')
+  return file ?? app ?? 'cordis.yml'
+}
+
 function defineApp(root: Command, terminal: Terminal, done: (code: number) => void): void {
   root.command('start')
     .description('boot the app of a YAML file, and stay until SIGINT or SIGTERM')
-    .argument('[file]', 'the app', 'cordis.yml')
+    .argument('[file]', 'the app (default: cordis.yml)')
+    .option('--app <file>', 'the same, as other commands have it')
     .option('--watch', 'follow the file, and the modules that it names by a path')
     .option('--debug', 'show stacks and what plugins log')
-    .action(async (file: string, options: StartOptions) => done(await (await commands.start())(file, options, terminal)))
+    .action(async (file: string | undefined, options: StartOptions & AppOption) => {
+      done(await (await commands.start())(appOf(file, options), options, terminal))
+    })
   root.command('check')
     .description('read the app of a YAML file, import its modules and check their configs; starts nothing')
-    .argument('[file]', 'the app', 'cordis.yml')
+    .argument('[file]', 'the app (default: cordis.yml)')
+    .option('--app <file>', 'the same, as other commands have it')
     .option('--debug', 'show the stack of an error')
-    .action(async (file: string) => done(await (await commands.check())(file, terminal)))
+    .action(async (file: string | undefined, options: AppOption) => done(await (await commands.check())(appOf(file, options), terminal)))
   root.command('plugins')
     .description('list the plugins, what each brings, and what it costs in a first request; nothing is sent')
     .option('--app <file>', 'of the app that a YAML file describes, in the place of the usual set')

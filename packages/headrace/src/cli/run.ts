@@ -1,5 +1,5 @@
 import type { Agent } from '@headrace/agent'
-import { HeadraceError, messageOf } from '@headrace/message'
+import { HeadraceError, messageOf, nearest } from '@headrace/message'
 import type { Fold, SessionEvent, SessionStore } from '@headrace/session'
 import { presets } from '@headrace/plugin-ai-sdk'
 import type { Context } from 'cordis'
@@ -112,7 +112,7 @@ async function bootApp(file: string, terminal: Terminal, debug: boolean): Promis
 function checkModel(app: Context, { model }: RunOptions, found: Found | undefined): void {
   const provider = model === undefined ? found?.fold.headers.baseline?.config.provider : model.slice(0, Math.max(0, model.indexOf('/')))
   const known = app.llm.providers()
-  if (provider !== undefined && !known.includes(provider)) throw new UsageError(`the app has no provider ${JSON.stringify(provider)}; it has ${known.join(', ') || 'none'}`)
+  if (provider !== undefined && !known.includes(provider)) throw new UsageError(`the app has no provider ${JSON.stringify(provider)}${nearest(provider, known)}; it has ${known.join(', ') || 'none'}`)
 }
 
 async function planOf({ cwd, prompt }: Asked, options: RunOptions, terminal: Terminal, store: SessionStore): Promise<Plan | number> {
