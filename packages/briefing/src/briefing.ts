@@ -88,7 +88,8 @@ export class BriefingService extends Service {
   private async brief(agent: Agent, turn: Turn): Promise<void> {
     const entries = this.topics.filter(({ scope }) => scope === undefined || scope === agent.id)
     const readings = entries.map((entry) => this.read(entry, agent))
-    const states = readings.some((reading) => reading instanceof Promise) ? await Promise.all(readings) : readings as readonly State[]
+    const known = readings.every((reading) => !(reading instanceof Promise))
+    const states = known ? readings as readonly State[] : await Promise.all(readings.map(async (reading) => reading))
     if (turn.signal.aborted) return
     const ledger = this.ledgerOf(agent)
     for (const [index, entry] of entries.entries()) {

@@ -164,7 +164,9 @@ export class AgentFiles {
     const project = await Project.open(files, this.cwd)
     const others = await Promise.all(roots.map(real))
     const ownRoots = global ? [await real(dirname(global)), dirname(await real(global))] : []
-    return (this.opened = { project, reader: new FileReader(files, [project.root, ...others], maxFile), own: new FileReader(files, [...ownRoots, ...others], maxFile) })
+    const reader = new FileReader(files, [project.root, ...others], maxFile)
+    const own = new FileReader(files, [...ownRoots, ...others], maxFile)
+    return (this.opened = { project, reader, own })
   }
 }
 

@@ -51,7 +51,7 @@ export class NestedFolders {
       const folder = project.folderOf(key)
       return folder === undefined ? [] : [{ key, folder, last }]
     })
-    const accounts = await Promise.all(folders.map(({ folder }) => this.files.folder(folder)))
+    const accounts = await Promise.all(folders.map(async ({ folder }) => this.files.folder(folder)))
     for (const [index, { key, last, folder }] of folders.entries()) {
       const account = accounts[index]!
       this.told.set(key, topsOf(account))
@@ -67,13 +67,13 @@ export class NestedFolders {
     const project = this.files.project()
     if (project instanceof Promise) return project.then(() => this.touch(call))
     const ways = touchedPaths(call.input, this.fields).map((path) => this.wayTo(path, project))
-    const way = ways.length === 1 ? ways[0]! : [...new Map(ways.flat().map((place) => [place.key, place])).values()].sort((a, b) => (a.folder < b.folder ? -1 : 1))
+    const way = ways.length === 1 ? ways[0]! : once(ways.flat())
     const folders = way.filter(({ key, folder, end }) => !this.told.has(key) && (!end || this.files.isFolder(folder)))
     if (folders.length === 0) return NOTHING
     const look = new Look()
     const accounts = folders.map(({ folder }) => this.files.folder(folder, look))
     if (accounts.every((account) => !(account instanceof Promise) && account.text === undefined)) return NOTHING
-    return Promise.all(accounts).then((all) => this.claim(folders, all, project))
+    return Promise.all(accounts.map(async (account) => account)).then((all) => this.claim(folders, all, project))
   }
 
   /** Synchronous: what is told is told by nobody else. */
@@ -102,6 +102,11 @@ export class NestedFolders {
     const told = new Set([...this.files.told(), ...[...this.told.values()].flat()])
     return topsOf(account).every((digest) => told.has(digest))
   }
+}
+
+/** Each place once, the most general first. */
+function once(places: readonly Place[]): readonly Place[] {
+  return [...new Map(places.map((place) => [place.key, place])).values()].sort((a, b) => (a.folder < b.folder ? -1 : 1))
 }
 
 /** What is told of the folder itself, without what it imports. */

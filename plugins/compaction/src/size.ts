@@ -36,7 +36,8 @@ export class Scale {
   private estimate({ session }: Agent): number {
     const { system, tools, prefix = [], before = [], after = [] } = session.requestHeader() ?? {}
     const segments = { prefix: prefix.length, before: before.length, history: 0, after: after.length }
-    const rest = this.counter.countRequest({ ...(system !== undefined && { system }), ...(tools && { tools }), messages: [...prefix, ...before, ...after], segments })
+    const messages = [...prefix, ...before, ...after]
+    const rest = this.counter.countRequest({ ...(system !== undefined && { system }), ...(tools && { tools }), messages, segments })
     return rest.total + this.history(session)
   }
 

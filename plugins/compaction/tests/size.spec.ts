@@ -18,7 +18,8 @@ it('the weight of a history is the sum of its messages, asked for at every bound
   const scale = new Scale()
   const same = (): void => {
     const { system = '', tools: declared } = h.agent.session.requestHeader() ?? {}
-    const header = counter.countRequest({ system, ...(declared && { tools: declared }), messages: [], segments: { prefix: 0, before: 0, history: 0, after: 0 } }).total
+    const segments = { prefix: 0, before: 0, history: 0, after: 0 }
+    const header = counter.countRequest({ system, ...(declared && { tools: declared }), messages: [], segments }).total
     expect(scale.request(h.agent)).toBe(header + counter.countMessages(h.agent.session.entries().map(({ message }) => message)))
   }
   let boundaries = 0
