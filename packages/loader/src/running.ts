@@ -62,7 +62,7 @@ export class RunningEntries {
       left = later
     }
     for (const plan of left) {
-      if (isActive(this.runs.get(plan.entry.id)!.fiber)) problems.push(plan.entry.problem(`its new version ${waitsFor(this.lacking(plan))}; the one before runs on`))
+      if (isActive(this.runs.get(plan.entry.id)!.fiber)) problems.push(plan.entry.problem(`its new version ${waitsFor(this.ctx, this.lacking(plan))}; the one before runs on`))
       else problems.push(...await this.bringOne(plan, false))
     }
     return problems

@@ -1,5 +1,5 @@
-import type { Fiber } from 'cordis'
-import { messageOf } from '@headrace/message'
+import type { Context, Fiber } from 'cordis'
+import { messageOf, nearest } from '@headrace/message'
 
 /** Cordis' states; its own enum is not there for isolated modules. */
 const PENDING = 0
@@ -22,12 +22,15 @@ export async function whyNot(fiber: Fiber): Promise<string | undefined> {
     return part && `failed in its part ${part.name}: ${await problemOf(part)}`
   }
   const missing = Object.keys(fiber.inject).filter((service) => (fiber.ctx.get(service) as unknown) === undefined)
-  if ((fiber.state as number) === PENDING && missing.length > 0) return waitsFor(missing)
+  if ((fiber.state as number) === PENDING && missing.length > 0) return waitsFor(fiber.ctx, missing)
   return 'did not come to an end of loading'
 }
 
-export function waitsFor(services: readonly string[]): string {
-  return `waits for the service ${services.join(', ')}, which nobody provides`
+export function waitsFor(ctx: Context, services: readonly string[]): string {
+  const { store } = ctx.reflect
+  // One that is registered by a plugin that does not run is not the one that is meant.
+  const provided = Object.getOwnPropertySymbols(store).map((key) => store[key]!.name).filter((name) => !services.includes(name))
+  return `waits for the service ${services.join(', ')}, which nobody provides${services.map((service) => nearest(service, provided)).join('')}`
 }
 
 async function problemOf(fiber: Fiber): Promise<string> {

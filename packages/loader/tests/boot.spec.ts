@@ -81,6 +81,12 @@ export async function apply(ctx) { await ctx.plugin({ name: 'inner', Config, app
     expect(folder.words).toEqual(['+waits'])
   })
 
+  it('says which service a plugin may mean that nobody provides', async () => {
+    folder.write('waits.mjs', folder.plugin('waits', 'export const inject = ["clok"]'))
+    folder.write('clock.mjs', 'export const name = "clock"\nexport async function apply(ctx) { ctx.provide("clock", {}) }\n')
+    expect(await folder.refusal('- name: ./clock.mjs\n- id: waits\n  name: ./waits.mjs\n')).toEqual(['cordis.yml:2:3: waits: waits for the service clok, which nobody provides; did you mean "clock"?'])
+  })
+
   it('gives up on a plugin that never ends loading', async () => {
     folder.write('hangs.mjs', 'export const name = "hangs"\nexport async function apply() { await new Promise(() => {}) }\n')
     expect(await folder.refusal('- id: hangs\n  name: ./hangs.mjs\n', { timeout: 100 })).toEqual(['cordis.yml:1:3: hangs: did not come to an end of loading'])
