@@ -123,6 +123,40 @@ const printsAnswer = withModel(async (block, stage, module) => {
   expect(await printed(() => show(block, stage, module))).toContain('The sum is off by one.')
 })
 
+interface Users {
+  readonly ctx: Context
+  answer(user: string, prompt: string): Promise<string>
+  goDown(): Promise<void>
+}
+
+/** The block is a process: it runs twice, over one folder, with users that prompt at once. */
+const servesUsers: Showing = async (block, { cwd }) => {
+  const server = await createModelServer(() => 'The sum is off by one.')
+  const { DATA } = process.env
+  const { log } = console
+  process.env.DATA = cwd
+  console.log = () => undefined
+  try {
+    for (const turns of [2, 4]) {
+      const apply = (ctx: Context, config: object) => headrace.apply(ctx, { ...config, baseURL: server.url, model: 'scripted' })
+      const { answer, goDown, ctx } = await runBlock(block, {}, { headrace: { __esModule: true, default: { ...headrace, apply } } }) as unknown as Users
+      expect(await Promise.all(['alice', 'bob', 'bob'].map((user) => answer(user, 'Hi')))).toEqual(Array(3).fill('The sum is off by one.'))
+      const { agents } = ctx
+      expect([...agents.ids()].sort()).toEqual(['alice', 'bob'])
+      // Nobody works in the server's folder, or in another's.
+      const folders = agents.ids().map((id) => agents.get(id)!.cwd)
+      expect([folders.every((folder) => folder?.startsWith(`${cwd}/`)), new Set(folders).size]).toEqual([true, 2])
+      expect([...agents.get('bob')!.session.events()].filter(({ type }) => type === 'turn/end')).toHaveLength(turns)
+      await goDown()
+    }
+  } finally {
+    console.log = log
+    if (DATA === undefined) delete process.env.DATA
+    else process.env.DATA = DATA
+    await server.close()
+  }
+}
+
 const tellsDay: Showing = async (block, { app }) => {
   await app.ctx.plugin(await runBlock(block) as unknown as Plugin)
   await app.run('Hi')
@@ -184,14 +218,7 @@ export const SHOWINGS: Readonly<Record<string, Showing>> = {
     expect(existsSync(join(cwd, `${agent.id}.jsonl`))).toBe(true)
     await ctx.fiber.dispose()
   },
-  'docs/guide.md#In an app that you have': withModel(async (block, stage, module) => {
-    const line = await printed(async () => {
-      const { log } = console
-      console.log = (text: string) => void process.stdout.write(text)
-      await show(block, stage, module).finally(() => (console.log = log))
-    })
-    expect(line).toContain('The sum is off by one.')
-  }),
+  'docs/guide.md#In an app that you have': servesUsers,
   'docs/plugins.md#For one agent': async (block, stage) => {
     await show(block, stage)
     const other = await stage.app.ctx.agents.create({ model: 'scripted/model' })
