@@ -1,6 +1,6 @@
 import { type Document, LineCounter, type ParsedNode, isAlias, isMap, isScalar, isSeq, parseDocument, visit } from 'yaml'
 import { LoaderError, type Place } from './problem.ts'
-import { slipOf, wordsFor } from './slip.ts'
+import { type Parsed, slipOf, wordsFor } from './slip.ts'
 
 export type Path = readonly PropertyKey[]
 
@@ -21,7 +21,7 @@ export class YamlFile {
     // Not silent: a second document is told of then.
     const own = text.replace(/^\ufeff/, '')
     this.document = parseDocument(own, { stringKeys: true, prettyErrors: false, logLevel: 'error', lineCounter: this.lines })
-    const slip = slipOf(this.document, own, this.lines)
+    const slip = slipOf(this.parsed(own))
     if (slip) throw this.refusal(slip.offset, slip.message)
     visit(this.document, { Alias: (_, alias) => {
       if (!alias.resolve(this.document)) throw this.refusal(alias.range?.[0] ?? 0, wordsFor('BAD_ALIAS'))
@@ -32,6 +32,13 @@ export class YamlFile {
     } catch {
       throw this.refusal(0, 'its aliases expand to too much, or to themselves')
     }
+  }
+
+  private parsed(text: string): Parsed {
+    const { errors, warnings, contents } = this.document
+    const quotes: (readonly [number, number])[] = []
+    visit(this.document, { Scalar: (_, { type, range }) => void (type?.startsWith('QUOTE_') && range && quotes.push([range[0], range[1]])) })
+    return { text, errors, warnings, root: isMap(contents) ? 'map' : isSeq(contents) ? 'list' : 'other', start: contents?.range[0] ?? 0, quotes }
   }
 
   private refusal(offset: number, message: string): LoaderError {

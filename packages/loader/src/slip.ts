@@ -1,4 +1,4 @@
-import { type Document, type LineCounter, type YAMLError, type YAMLWarning, isMap, isSeq, visit } from 'yaml'
+import type { YAMLError, YAMLWarning } from 'yaml'
 
 /** Where a file is no YAML, and what to do about it. The words are ours: the parser's quote what stands there. */
 export interface Slip {
@@ -6,50 +6,53 @@ export interface Slip {
   readonly message: string
 }
 
-type Wrong = YAMLError | YAMLWarning
+type Wrong = Pick<YAMLError | YAMLWarning, 'code' | 'message' | 'pos'>
+
+/** What a parser made of a text. */
+export interface Parsed {
+  readonly text: string
+  readonly errors: readonly Wrong[]
+  readonly warnings: readonly Wrong[]
+  readonly root: 'map' | 'list' | 'other'
+  /** Where the root begins. */
+  readonly start: number
+  /** Where texts in quotes begin and end. */
+  readonly quotes: readonly (readonly [start: number, end: number])[]
+}
 
 /** What a parser stumbled over first, told from where a person went wrong; nothing where it read all of it. */
-export function slipOf(document: Document.Parsed, text: string, lines: LineCounter): Slip | undefined {
-  const { errors, warnings } = document
+export function slipOf(parsed: Parsed): Slip | undefined {
+  const { errors, warnings } = parsed
   // A tag that is not known is a warning of the parser's: `!!js` and its like would be read as text, and nothing here is evaluated.
   const wrong: Wrong | undefined = errors.find(({ code }) => code === 'TAB_AS_INDENT') ?? errors[0] ?? warnings[0]
   if (!wrong) return undefined
-  return openQuote(document, wrong, lines) ?? noEntry(document, wrong, text)
-    ?? { offset: wrong.pos[0], message: indentWords(document, wrong) ?? wordsFor(wrong.code) }
+  return openQuote(parsed, wrong) ?? noEntry(parsed, wrong) ?? { offset: wrong.pos[0], message: indentWords(parsed, wrong) ?? wordsFor(wrong.code) }
 }
 
 /** A quote that takes in the lines below: the parser stops where it ends, which may be far off. */
-function openQuote(document: Document.Parsed, { code, pos: [at] }: Wrong, lines: LineCounter): Slip | undefined {
-  const line = (offset: number): number => lines.linePos(offset).line
-  let slip: Slip | undefined
-  visit(document, { Scalar: (_, { type, range }) => {
-    if (!type?.startsWith('QUOTE_') || !range) return
-    const [offset, end] = range
-    if (code === 'MISSING_CHAR' && end === at) slip = { offset, message: 'this quote is not closed' }
-    else if (end <= at && line(offset) < line(end) && line(end) === line(at)) slip = { offset, message: `this quote is closed in line ${line(end)} only; one is missing before` }
-  } })
-  return slip
-}
-
-/** Keys in the front of a list, or at the margin behind it. */
-function noEntry({ contents }: Document.Parsed, { code, pos: [at] }: Wrong, text: string): Slip | undefined {
-  const start = lineStart(text, at)
-  if (isMap(contents) && /^- /.test(text.slice(at))) return { offset: contents.range[0], message: 'this begins no entry; an app is a list, and an entry of it begins as in "- id: clock"' }
-  if (isSeq(contents) && code === 'UNEXPECTED_TOKEN' && at === start) return { offset: at, message: 'this stands outside of any entry; an entry begins with "- ", and its keys are indented below' }
+function openQuote({ quotes, text }: Parsed, { message, pos: [at] }: Wrong): Slip | undefined {
+  const line = (offset: number): number => text.slice(0, offset).split('\n').length
+  // A code stands for much, and some words of the parser's for one thing.
+  for (const [offset, end] of quotes) {
+    if (message.startsWith('Missing closing') && end === at) return { offset, message: 'this quote is not closed' }
+    if (end <= at && line(offset) < line(end) && line(end) === line(at)) return { offset, message: `this quote is closed in line ${line(end)} only; one is missing before` }
+  }
   return undefined
 }
 
-function indentWords({ errors }: Document.Parsed, { code, message, pos: [at] }: Wrong): string | undefined {
+/** Keys in the front of a list, or at the margin behind it. */
+function noEntry({ root, start, text }: Parsed, { code, pos: [at] }: Wrong): Slip | undefined {
+  if (root === 'map' && text.startsWith('- ', at)) return { offset: start, message: 'this begins no entry; an app is a list, and an entry of it begins as in "- id: clock"' }
+  if (root === 'list' && code === 'UNEXPECTED_TOKEN' && (at === 0 || text[at - 1] === '\n')) return { offset: at, message: 'this stands outside of any entry; an entry begins with "- ", and its keys are indented below' }
+  return undefined
+}
+
+function indentWords({ errors }: Parsed, { code, message, pos: [at] }: Wrong): string | undefined {
   const oneColumn = 'the keys of an entry begin in one column'
-  // The code stands for much else, and the parser's words for this alone.
   if (message.startsWith('Sequence item without -')) return `this line is indented less than the one above; ${oneColumn}`
   if (code !== 'BLOCK_AS_IMPLICIT_KEY') return undefined
   if (errors.some((other) => other.code === 'MULTILINE_IMPLICIT_KEY' && other.pos[0] === at)) return `the next line is indented more than this one, as if it went on with it; ${oneColumn}`
   return 'a second colon in one line; quote the text, or put the inner key on a line of its own'
-}
-
-function lineStart(text: string, offset: number): number {
-  return text.lastIndexOf('\n', offset - 1) + 1
 }
 
 export function wordsFor(code: string): string {

@@ -41,6 +41,7 @@ describe('a file', () => {
     ['- id: x\n name: a\n', 'cordis.yml:2:1: this line is indented less than the one above; the keys of an entry begin in one column'],
     ['- id: x\n  config:\n    a: 1\n name: a\n', 'cordis.yml:4:1: this line is indented less than the one above; the keys of an entry begin in one column'],
     ['- name: a\n  config: ["a"\n    "b"]\n', 'cordis.yml:3:5: something is missing in front of this: a quote, a comma, a bracket or a colon'],
+    ['- name: a\n  config: ["a""b"]\n', 'cordis.yml:2:15: something is missing in front of this: a quote, a comma, a bracket or a colon'],
     ['- id: x\nname: a\n', 'cordis.yml:2:1: this stands outside of any entry; an entry begins with "- ", and its keys are indented below'],
     ['- name: a\nb:\n  name: b\n', 'cordis.yml:2:1: this stands outside of any entry; an entry begins with "- ", and its keys are indented below'],
     ['- id: x\n   name: a\n', 'cordis.yml:1:7: the next line is indented more than this one, as if it went on with it; the keys of an entry begin in one column'],
