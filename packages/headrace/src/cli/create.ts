@@ -12,12 +12,16 @@ export interface CreateOptions {
   readonly dir?: string
 }
 
+/** To be taken out with the first release, and README.md's chapter of that name with it. */
+const UNPUBLISHED = 'headrace is not on npm yet: in place of npm install, npm i -D <folder>/*.tgz; README.md, "Before it is on npm", makes them'
+
 /** `headrace create plugin`: a package that passes its tests as it is made. */
 export async function createPlugin(text: string, { dir }: CreateOptions, terminal: Terminal): Promise<number> {
   const name = toPluginName(text)
   const folder = resolve(dir ?? name.folder)
   await writeNewFolder(folder, await readTemplate('plugin', { 'package-name': name.package, 'plugin-name': name.plugin, 'headrace-version': version() }))
   terminal.note(`made ${name.package} in ${folder}`)
+  terminal.note(UNPUBLISHED)
   for (const command of nextCommands(folder)) terminal.print(`  ${command}`)
   return DONE
 }
