@@ -19,7 +19,7 @@ let carol: Client
 beforeAll(async () => {
   data = new Data()
   model = await createModelServer((body) => reply(body), { apiKey: KEY })
-  host = await Host.start(data, model.url, { turnsPerUser: 2, streamsPerUser: 3, maxBody: 10_000, maxPrompt: 1_000, stall: 400, heartbeat: 50, pieces: 5 })
+  host = await Host.start(data, model.url, { turnsPerUser: 2, streamsPerUser: 3, maxBody: 10_000, maxPrompt: 1_000, stall: 1_000, heartbeat: 50, pieces: 5 })
   alice = new Client(host, 'alice')
   bob = new Client(host, 'bob')
   carol = new Client(host, 'carol')
@@ -166,14 +166,15 @@ describe('events', () => {
     expect((await stream.all()).length).toBeGreaterThan(0)
   })
 
-  it('and turns are cut off from a reader that takes nothing; the turn goes on', async () => {
+  // Tried again: on a busy machine the readers of the test itself may take nothing for that long.
+  it('and turns are cut off from a reader that takes nothing; the turn goes on', { retry: 2 }, async () => {
     const id = await bob.create()
     const one = stuck(`POST /sessions/${id}/turns`, JSON.stringify({ prompt: 'large 3900000' }))
     await told(id, 1)
     await (await bob.turn(id, 'large 3900000')).result()
     const two = stuck(`GET /sessions/${id}/events?from=0`)
-    // Ten times as long as a reader may take nothing.
-    await sleep(4_000)
+    // Five times as long as a reader may take nothing.
+    await sleep(5_000)
     for (const socket of [one, two]) {
       const text = await socket.rest()
       const whole = /event: result|"turn\/end"[^]*"turn\/end"/.test(text)
