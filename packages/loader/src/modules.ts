@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
-import { realpath } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'cordis'
 import { messageOf } from '@headrace/message'
+import { forget, runAhead } from './common-js.ts'
 import type { Entry } from './entry.ts'
 import { filesOf, nextVersion } from './graph.ts'
 import { NoPackage, NotFound, isPath, resolveModule } from './resolve.ts'
@@ -77,14 +76,15 @@ export class Modules {
     const stamp = createHash('sha256').update(JSON.stringify([...files])).digest('hex')
     const known = this.loaded.get(url)
     if (known?.stamp === stamp) return known
-    for (const path of files.keys()) await forget(path)
+    forget(files.keys())
     // What could not be loaded is tried again at each look.
-    return this.keep(url, stamp, await this.import(nextVersion(url), files.keys()))
+    return this.keep(url, stamp, await this.import(nextVersion(url), [...files.keys()]))
   }
 
-  /** @param files that a syntax error may stand in */
-  private async import(url: string, files: Iterable<string>): Promise<Module> {
+  /** @param files of the module, where they are known: the module's own first, then what it imports from beside it */
+  private async import(url: string, files: readonly string[]): Promise<Module> {
     try {
+      runAhead(files.slice(1))
       const loading = import(/* @vite-ignore */ url) as Promise<Module>
       if (!await within(this.timeout, loading)) throw new Error(`it took longer than ${this.timeout} ms`)
       return await loading
@@ -100,12 +100,6 @@ export class Modules {
     this.loaded.set(url, loaded)
     return loaded
   }
-}
-
-/** CommonJS modules are held by their paths. */
-async function forget(path: string): Promise<void> {
-  const real = await realpath(path).catch(() => path)
-  delete createRequire(real).cache[real]
 }
 
 /** The plugin that a module exports: its default, or itself. One without a name goes by its entry's id, for it signs with its name. */

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Folder } from './folder.ts'
 
@@ -97,6 +99,16 @@ it('a module that cannot be loaded, or is no plugin, is an error', async () => {
     expect.stringMatching(/^cordis\.yml:6:3: \.\/lacks\.mjs: its module cannot be loaded: SyntaxError in \.\/lacks\.mjs:1: .*'moon'/),
     expect.stringMatching(/^cordis\.yml:7:3: \.\/json\.mjs: its module cannot be loaded: SyntaxError: \w/),
   ])
+})
+
+it('a CommonJS module that throws, imported by a module of ES, is one error, and no rejection that ends the process', async () => {
+  folder.write('throws.cjs', 'throw new Error("no moon")\n')
+  folder.write('plugin.mjs', 'import "./throws.cjs"\n')
+  folder.write('cordis.yml', '- name: ./plugin.mjs\n')
+  const lib = new URL('../lib/index.js', import.meta.url).href
+  const program = `import { check } from ${JSON.stringify(lib)}; for (const { message } of await check({ file: ${JSON.stringify(folder.at('cordis.yml'))} })) console.log(message); setTimeout(() => console.log('still here'), 50)`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program])
+  expect(stdout.replaceAll(`${folder.path}/`, '')).toBe('its module cannot be loaded: no moon\nstill here\n')
 })
 
 it('a default export is taken, a function, a class or an object; one without a name goes by the id of its entry', async () => {
