@@ -79,7 +79,7 @@ export const PROMISES: readonly Promise_[] = [
   {
     promise: 'Hostile input is refused with a clear error: ids that are paths, text with half a character, values that are no JSON, arguments that no tool takes.',
     tested: 'At every border, by hand and by property tests.',
-    where: ['packages/message/tests', 'packages/session/tests/check.spec.ts', 'packages/agent/tests/well-formed.spec.ts', 'test/laws/adversary.spec.ts'],
+    where: ['packages/message/tests/json.spec.ts', 'packages/message/tests/message.spec.ts', 'packages/session/tests/check.spec.ts', 'packages/agent/tests/well-formed.spec.ts', 'test/laws/adversary.spec.ts'],
     told: (_, tests) => [[tests.hostile ?? 0, 'tests']],
   },
   {
