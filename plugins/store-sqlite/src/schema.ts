@@ -39,14 +39,22 @@ PRAGMA user_version = ${SCHEMA_VERSION};
  * @throws StoreError where it is a database of something else, or of a newer version
  */
 export function hasTables(handle: Handle, file: string): boolean {
-  const application = handle.pragma('application_id', { simple: true })
-  const version = handle.pragma('user_version', { simple: true }) as number
-  if (application === 0 && version === 0 && handle.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0) return false
+  const { application, version, tables } = headerOf(handle)
+  if (application === 0 && version === 0 && tables === 0) return false
   if (application !== APPLICATION) throw new StoreError(`${file} is a SQLite database, but not one of sessions; name another file`, { code: 'STORE_FOREIGN' })
   if (version > SCHEMA_VERSION) {
     throw new StoreError(`${file} has version ${version} of the tables of store-sqlite, and this one knows up to ${SCHEMA_VERSION}; update @headrace/plugin-store-sqlite`, { code: 'STORE_VERSION' })
   }
   return true
+}
+
+/** Of one state of the database: another process may be making its tables right now. */
+function headerOf(handle: Handle): { readonly application: number; readonly version: number; readonly tables: number } {
+  return handle.transaction(() => ({
+    application: handle.pragma('application_id', { simple: true }) as number,
+    version: handle.pragma('user_version', { simple: true }) as number,
+    tables: handle.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number,
+  })).deferred()
 }
 
 /** Makes the tables where they are not there, in one transaction. */
