@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { type ModelServer, said, turnOf } from '@headrace/model-server'
-import { JsonlStore } from '@headrace/plugin-store-jsonl'
-import { Session, type SessionEvent, verify } from '@headrace/session'
-import { Lab, lines } from './command.ts'
+import { type SessionEvent, verify } from '@headrace/session'
+import { Lab } from './command.ts'
+import { DIGEST, PNG, takesStore, withImage } from './stores.ts'
 
 // Each starts several processes, on a machine that may be busy.
 vi.setConfig({ testTimeout: 60_000 })
@@ -18,46 +17,15 @@ beforeEach(async () => {
 })
 afterEach(() => lab.close())
 
-const PNG = Buffer.from([1, 2, 250, 10])
-const DIGEST = createHash('sha256').update(PNG).digest('hex')
-
-/** A session with an image that waits in its queue. */
-async function withImage(): Promise<void> {
-  await lab.prompt(server, ['Hi', '--session', 's'])
-  const store = new JsonlStore({ directory: lab.sessions, fsync: 'never' })
-  await store.putBlob('s', PNG)
-  const session = await Session.open(store, 's')
-  session.append({ type: 'prompt/queued', data: { input: { role: 'user', content: [{ type: 'image', digest: DIGEST, mediaType: 'image/png' }] }, owner: 'user' } })
-  await session.close()
-}
-
-it('export and import, through a pipe and through files, into SQLite and back, give the same bytes, blobs too; both sides verify', async () => {
-  await withImage()
-  const { out } = await lab.run(['sessions', 'export', 's'])
-  expect(lines(out).filter((line) => 'blob' in line)).toEqual([{ blob: DIGEST, bytes: PNG.toString('base64') }])
-  expect(await lab.run(['sessions', 'import', '-', '--store', 'sqlite:there.db'], { input: out })).toMatchObject({ code: 0, out: 's\n', err: expect.stringMatching(/^imported session s: \d+ events; 1 request rebuilds byte for byte\n$/) })
-  const there = await lab.run(['sessions', 'export', 's', '--store', 'sqlite:there.db'])
-  expect(there.out).toBe(out)
-  writeFileSync(join(lab.cwd, 'back.jsonl'), there.out)
-  expect((await lab.run(['verify', 'back.jsonl'])).out).toMatch(/^ok: 1 request of/)
-  expect((await lab.run(['sessions', 'import', 'back.jsonl', '--id', 'again', '--store', 'jsonl:folder'])).code).toBe(0)
-  const back = await lab.run(['sessions', 'export', 'again', '--store', 'jsonl:folder'])
-  expect(back.out).toBe(out.replace('"id":"s"', '"id":"again"'))
-  expect(readFileSync(join(lab.cwd, 'folder/again.blobs', DIGEST))).toEqual(PNG)
-  expect((await lab.run(['sessions', '--store', 'sqlite:there.db'])).out).toMatch(/^s +2/m)
-  expect((await lab.run(['sessions', 'rm', 's', '--store', 'sqlite:there.db'])).code).toBe(0)
-  expect((await lab.run(['sessions', '--json', '--store', 'sqlite:there.db'])).out).toBe('')
-})
-
 it('a log\'s own file is imported with the blobs that lie beside it', async () => {
-  await withImage()
+  await withImage(lab, server)
   expect((await lab.run(['sessions', 'import', join(lab.sessions, 's.jsonl'), '--id', 'copy'])).code).toBe(0)
   expect(readFileSync(join(lab.sessions, 'copy.blobs', DIGEST))).toEqual(PNG)
   expect(await lab.prompt(server, ['--session', 'copy'])).toMatchObject({ code: 0, err: expect.stringContaining('session copy, continued') })
 })
 
 it('import refuses an id that is taken, and a log without its blobs, and says the way out', async () => {
-  await withImage()
+  await withImage(lab, server)
   const { out } = await lab.run(['sessions', 'export', 's'])
   expect(await lab.run(['sessions', 'import', '-'], { input: out })).toEqual({ code: 1, out: '', err: 'headrace: there is a session "s" already; import it under another with --id, or remove that one first: headrace sessions rm\n' })
   const bare = out.split('\n').filter((line) => !line.startsWith('{"blob"')).join('\n')
@@ -102,14 +70,7 @@ it('what is salvaged of a damaged log is imported, and goes on', async () => {
   expect((await lab.run(['verify', 'mended'])).out).toMatch(/^ok: /)
 })
 
-it.each(['sqlite:there.db', 'jsonl:there'])('run, explain and verify take --store %s too', async (store) => {
-  await lab.prompt(server, ['Hi', '--session', 's', '--store', store])
-  await lab.prompt(server, ['Go on', '--continue', '--store', store])
-  expect(existsSync(lab.sessions)).toBe(false)
-  expect((await lab.run(['explain', 'last', '--store', store])).out).toMatch(/^session s /)
-  expect((await lab.run(['verify', 'last', '--store', store])).out).toMatch(/^ok: 2 requests of/)
-  expect(await lab.run(['run', 'Hi', '--app', 'cordis.yml', '--store', store])).toMatchObject({ code: 2, err: expect.stringContaining('leave --store out') })
-})
+it('run, explain and verify take --store too', () => takesStore(lab, server, 'jsonl:there'))
 
 it('--store says what it may be, and that there is no such store to read', async () => {
   expect(await lab.run(['sessions', '--store', 'mysql:x'])).toMatchObject({ code: 2, err: 'headrace: --store must be sqlite:<file> or jsonl:<folder>\n' })

@@ -1,0 +1,37 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { type ModelServer, turnOf } from '@headrace/model-server'
+import { Lab, lines } from './command.ts'
+import { DIGEST, PNG, takesStore, withImage } from './stores.ts'
+
+// Each starts several processes, on a machine that may be busy. They need SQLite's native part, so they stand apart.
+vi.setConfig({ testTimeout: 60_000 })
+
+let lab: Lab
+let server: ModelServer
+beforeEach(async () => {
+  lab = new Lab()
+  server = await lab.serve((body) => `answer ${turnOf(body).number}`)
+})
+afterEach(() => lab.close())
+
+it('export and import, through a pipe and through files, into SQLite and back, give the same bytes, blobs too; both sides verify', async () => {
+  await withImage(lab, server)
+  const { out } = await lab.run(['sessions', 'export', 's'])
+  expect(lines(out).filter((line) => 'blob' in line)).toEqual([{ blob: DIGEST, bytes: PNG.toString('base64') }])
+  expect(await lab.run(['sessions', 'import', '-', '--store', 'sqlite:there.db'], { input: out })).toMatchObject({ code: 0, out: 's\n', err: expect.stringMatching(/^imported session s: \d+ events; 1 request rebuilds byte for byte\n$/) })
+  const there = await lab.run(['sessions', 'export', 's', '--store', 'sqlite:there.db'])
+  expect(there.out).toBe(out)
+  writeFileSync(join(lab.cwd, 'back.jsonl'), there.out)
+  expect((await lab.run(['verify', 'back.jsonl'])).out).toMatch(/^ok: 1 request of/)
+  expect((await lab.run(['sessions', 'import', 'back.jsonl', '--id', 'again', '--store', 'jsonl:folder'])).code).toBe(0)
+  const back = await lab.run(['sessions', 'export', 'again', '--store', 'jsonl:folder'])
+  expect(back.out).toBe(out.replace('"id":"s"', '"id":"again"'))
+  expect(readFileSync(join(lab.cwd, 'folder/again.blobs', DIGEST))).toEqual(PNG)
+  expect((await lab.run(['sessions', '--store', 'sqlite:there.db'])).out).toMatch(/^s +2/m)
+  expect((await lab.run(['sessions', 'rm', 's', '--store', 'sqlite:there.db'])).code).toBe(0)
+  expect((await lab.run(['sessions', '--json', '--store', 'sqlite:there.db'])).out).toBe('')
+})
+
+it('run, explain and verify take --store too', () => takesStore(lab, server, 'sqlite:there.db'))
