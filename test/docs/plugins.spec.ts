@@ -32,7 +32,7 @@ describe('docs/plugins.md', () => {
   })
 
   it('teaches every seam that there is', () => {
-    const [, declared] = /interface Events \{(.*?)\n {2}\}/s.exec(readFileSync(`${root}packages/agent/src/events.ts`, 'utf8')) ?? []
+    const [, declared] = /interface Events \{(.*?)\n {2}\}/s.exec(readFileSync(`${root}packages/agent/src/contract/events.ts`, 'utf8')) ?? []
     const seams = [...declared!.matchAll(/^ {4}'([\w/-]+)'\(/gm)].map(([, name]) => name!)
     expect(seams.length).toBeGreaterThan(10)
     expect(seams.filter((name) => !text.includes(name))).toEqual([])

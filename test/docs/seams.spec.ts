@@ -9,7 +9,7 @@ const page = readFileSync(`${root}docs/seams.md`, 'utf8')
 const sections = new Map(page.split(/^## /m).slice(1).map((text) => [text.split('\n')[0]!, text] as const))
 const row = (seam: string, name: string): string | undefined => new RegExp(`^\\| ${name} \\| (.*) \\|$`, 'm').exec(sections.get(seam)!)?.[1]
 
-const events = readFileSync(`${root}packages/agent/src/events.ts`, 'utf8')
+const events = readFileSync(`${root}packages/agent/src/contract/events.ts`, 'utf8')
 const declared = new Map([...events.matchAll(/^ {4}('([\w/-]+)'\(.*)$/gm)].map(([, signature, name]) => [name!, signature!]))
 
 const asks = plugin('asks', (ctx) => void ctx.tools.define({ name: 'ask', description: '', parameters: { type: 'object' }, ask: true, execute: () => 'ran' }))

@@ -41,7 +41,7 @@ describe.each(names)('headrace/%s', (name) => {
 
 describe('the rules that are on', () => {
   it('in sources, are all of ours but those for tests, and those of the house', async () => {
-    const levels = await levelsFor('packages/agent/src/loop.ts')
+    const levels = await levelsFor('packages/agent/src/turn/loop.ts')
     const ours = names.filter((name) => name !== 'every-test-runs').map((name) => `headrace/${name}`)
     const house = ['no-explicit-any', 'no-unused-vars', 'no-floating-promises', 'consistent-type-imports'].map((name) => `@typescript-eslint/${name}`)
     for (const name of [...ours, ...house, 'max-lines', 'max-lines-per-function']) expect([name, levels[name]]).toEqual([name, 2])

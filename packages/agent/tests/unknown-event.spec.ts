@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import type { Context, Plugin } from 'cordis'
 import { expect, it, onTestFinished } from 'vitest'
 import { type Harness, type HarnessOptions, harness } from '@headrace/testing'
-import { EVENTS } from '../src/unknown-event.ts'
+import { EVENTS } from '../src/seams/unknown-events.ts'
 
 async function app(options: HarnessOptions = {}): Promise<Harness> {
   const made = await harness(options)

@@ -1,0 +1,70 @@
+import type { CallConfig, Chunk, ContentInput, ContributionInput, Contribution, Failure, Request, UserMessage } from '@headrace/message'
+import type { SessionEvent } from '@headrace/session'
+import type { Agent } from '../life/agent.ts'
+import type { ContextInput, RequestMessages } from '../seams/contribution.ts'
+import type { Report } from '../seams/report.ts'
+import type { Answer, CallDecision, ToolCall, ToolOutcome, ToolOutput } from './tool.ts'
+import type { Step, Turn } from './turn.ts'
+
+/** A prompt on its way in. */
+export interface Submission {
+  readonly input: UserMessage
+  /** It joins a running turn. */
+  readonly steer: boolean
+}
+
+/** `agent/prompt-submit`: allow, perhaps with another input or with context to stand behind it, or block. */
+export type PromptDecision =
+  | { readonly input?: ContentInput; readonly additionalContext?: readonly ContextInput[] }
+  | { readonly block: string }
+
+/** `agent/pre-step`. */
+export type StepDecision = 'go' | { readonly stop: string }
+
+/** `agent/request-error`. A `config` is a substitute: its fields replace the seed's for this step only. */
+export type ErrorDecision = 'fail' | 'retry' | 'restep' | { readonly retry: { readonly config?: Partial<CallConfig> } }
+
+/** `tools/post-execute`: what the model is told; an `outcome` of its own replaces the tool's. */
+export interface PostExecution {
+  readonly outcome?: ToolOutput
+  /** Stands behind the batch's last result. With a key it is signed `plugin/key`, which is how a topic is told here. */
+  readonly additionalContext?: readonly ContextInput[]
+}
+
+/** What `next()` gives in `tools/post-execute`. */
+export interface PostExecuted {
+  readonly outcome: ToolOutcome
+  readonly additionalContext: readonly Contribution[]
+}
+
+declare module 'cordis' {
+  interface Events {
+    /** A prompt or a steer of the app is about to become a user message. */
+    'agent/prompt-submit'(agent: Agent, turn: Turn, submission: Submission, next: () => Promise<PromptDecision>): Promise<PromptDecision>
+    /** Ahead of a boundary: the seam for content that must reach the coming request, and for `agent.replace()`. */
+    'agent/pre-step'(agent: Agent, turn: Turn, step: Step, next: () => Promise<StepDecision>): Promise<StepDecision>
+    /** Once per loop instance: openers that are frozen for its life (L5). */
+    'agent/session-prefix'(agent: Agent, turn: Turn, prefix: readonly Contribution[], next: () => Promise<readonly Contribution[]>): Promise<readonly ContributionInput[]>
+    /** Config only (L6). What is returned is state: it stays until someone returns otherwise. */
+    'agent/request'(agent: Agent, turn: Turn, step: Step, config: CallConfig, next: () => Promise<CallConfig>): Promise<CallConfig>
+    /** Framing of this request only: before and after the history (L7). */
+    'agent/request-messages'(agent: Agent, turn: Turn, step: Step, messages: RequestMessages, next: () => Promise<RequestMessages>): Promise<RequestMessages>
+    /** An attempt failed, or a request does not fit. */
+    'agent/request-error'(agent: Agent, turn: Turn, step: Step, failure: Failure, next: () => Promise<ErrorDecision>): Promise<ErrorDecision>
+    /** Nothing is owed. A listener that steers keeps the turn alive. */
+    'agent/turn-stopping'(agent: Agent, turn: Turn): Promise<void> | void
+    /** Something went wrong and did not stop the agent. */
+    'agent/report'(agent: Agent, report: Report): void
+    /** Judges the arguments that will run. */
+    'tools/pre-execute'(agent: Agent, turn: Turn, call: ToolCall, next: () => Promise<CallDecision>): Promise<CallDecision>
+    /** Asks somebody. No deadline; nobody to answer means deny. */
+    'tools/ask'(agent: Agent, turn: Turn, call: ToolCall, question: string, next: () => Promise<Answer>): Promise<Answer>
+    /** Runs a call: a sandbox does it elsewhere. */
+    'tools/execute'(agent: Agent, turn: Turn, call: ToolCall, next: () => Promise<ToolOutcome>): Promise<ToolOutput>
+    'tools/post-execute'(agent: Agent, turn: Turn, call: ToolCall, outcome: ToolOutcome, next: () => Promise<PostExecuted>): Promise<PostExecution>
+    /** Streams a request; a replay does it without a model. */
+    'llm/stream'(agent: Agent, turn: Turn, request: Request, next: () => AsyncIterable<Chunk>): AsyncIterable<Chunk>
+    /** After an append; guarded, what is returned is ignored. */
+    'session/event'(agent: Agent, event: SessionEvent): void
+  }
+}

@@ -1,0 +1,71 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+import type { ContentInput, ImageBlock, JsonObject, TextBlock } from '@headrace/message'
+import type { Agent } from '../life/agent.ts'
+import type { Turn } from './turn.ts'
+
+/** A Standard Schema that can also give JSON Schema, as Zod, Valibot and ArkType do. */
+export type ToolSchemaLike<Input = unknown> = StandardSchemaV1<unknown, Input> & StandardJSONSchemaV1<unknown, Input>
+
+/** A call as the seams see it. Frozen: what was judged is what runs. */
+export interface ToolCall {
+  readonly id: string
+  readonly name: string
+  /** The model's own text. */
+  readonly arguments: string
+  /** The text parsed; JSON that fits the tool's schema. */
+  readonly input: JsonObject
+  /** Its place among the calls of its message, from 0. */
+  readonly index: number
+}
+
+/** What a running tool gets beside its arguments. */
+export interface ToolRun {
+  readonly agent: Agent
+  readonly turn: Turn
+  readonly call: ToolCall
+  /** Aborted when the turn is cancelled or the tool's time is up. Honour it: what still runs then is abandoned. */
+  readonly signal: AbortSignal
+}
+
+/** What a tool gives back: text or blocks, an outcome (`{ content }` of blocks, or with `error: true`), or any other JSON, which is shown as text. */
+export type ToolOutput = ContentInput | ToolFailure | object | number | boolean | null | undefined
+
+/** An error the model is told of. Throwing does the same. */
+export interface ToolFailure {
+  readonly content: ContentInput
+  readonly error: true
+}
+
+/** How a call ended, in its one representation. */
+export interface ToolOutcome {
+  readonly content: readonly (TextBlock | ImageBlock)[]
+  readonly error?: true
+}
+
+/**
+ * A tool.
+ *
+ * ```ts
+ * ctx.tools.define({ name: 'now', description: 'The time.', parameters: z.object({}), execute: () => new Date().toISOString() })
+ * ```
+ */
+export interface ToolDefinition<Input = never> {
+  /** 1 to 64 of letters, digits, `_` and `-`. */
+  readonly name: string
+  readonly description: string
+  /** A Standard Schema that gives JSON Schema, or JSON Schema of an object. */
+  readonly parameters: ToolSchemaLike<Input> | JsonObject
+  /** Runs alone: after the calls before it, before the calls behind it. Default: calls of one message run in parallel. */
+  readonly sequential?: boolean
+  /** Asks before it runs (`tools/ask`): always, or where this gives a question. */
+  readonly ask?: boolean | ((input: Input) => string | undefined)
+  /** Milliseconds until its signal is aborted and an error is the result. Default: the service's. */
+  readonly timeout?: number
+  /** Runs a call: what it gives is the result, what it throws an error result. */
+  execute(input: Input, run: ToolRun): ToolOutput | Promise<ToolOutput>
+}
+
+/** What `tools/pre-execute` decides. */
+export type CallDecision = 'allow' | { readonly deny: string } | { readonly ask: string }
+/** What `tools/ask` answers. */
+export type Answer = 'allow' | { readonly deny: string }

@@ -1,0 +1,111 @@
+import type { Session } from '@headrace/session'
+import type { Places } from './turn-slots.ts'
+
+/** What a driver drives. */
+export interface DriverOptions {
+  readonly session: Session
+  readonly places: Places
+  /** The queue waits for `wake()`. */
+  readonly held: boolean
+  /** Runs one turn to its end. */
+  readonly turn: () => Promise<void>
+  /** Told why the log takes no more. */
+  readonly fail: (error: unknown) => void
+}
+
+/** Runs the turns of one agent, one after another, as long as there is something to do. */
+export class Driver {
+  private readonly options: DriverOptions
+  private driving: Promise<void> | undefined
+  private held: boolean
+  private ended = false
+  /** How many hold it up: no turn begins meanwhile. */
+  private pauses = 0
+  /** Aborted, it does not wait for a place any more. */
+  private waiting: AbortController | undefined
+
+  constructor(options: DriverOptions) {
+    this.options = options
+    this.held = options.held
+  }
+
+  wake(): void {
+    this.held = false
+    this.drive()
+  }
+
+  /** Goes on with a turn that a resume found open. */
+  goOn(): void {
+    if (this.options.session.ledger.turn) this.drive()
+  }
+
+  /** Does something between turns: the one that runs may end, none begins until it is done. */
+  async between<T>(act: () => Promise<T>): Promise<T> {
+    this.pauses++
+    this.reconsider()
+    try {
+      return await act()
+    } finally {
+      this.pauses--
+      if (!this.held) this.drive()
+    }
+  }
+
+  /** Resolves when nothing runs. */
+  async idle(): Promise<void> {
+    while (this.driving) await this.driving
+  }
+
+  /** No turn begins any more. */
+  end(): void {
+    this.ended = true
+    this.reconsider()
+  }
+
+  get state(): 'idle' | 'waiting' | 'running' {
+    if (!this.driving) return 'idle'
+    return this.waiting ? 'waiting' : 'running'
+  }
+
+  /** Gives its place in the line up where nothing is left to do. */
+  reconsider(): void {
+    if (!this.hasWork()) this.waiting?.abort()
+  }
+
+  private drive(): void {
+    if (this.driving || this.ended || this.pauses > 0) return
+    const run = async (): Promise<void> => {
+      await Promise.resolve()
+      try {
+        while (this.hasWork()) await this.next()
+      } catch (error) {
+        // The log takes no more.
+        this.held = true
+        this.options.fail(error)
+      } finally {
+        // In the frame of the last look for work: what comes later drives anew.
+        this.driving = undefined
+      }
+    }
+    this.driving = run()
+  }
+
+  /** A turn, as soon as there is a place for it. */
+  private async next(): Promise<void> {
+    const waiting = (this.waiting = new AbortController())
+    try {
+      await this.options.places.run(waiting.signal, async () => {
+        this.waiting = undefined
+        if (this.hasWork()) await this.options.turn()
+      })
+    } finally {
+      this.waiting = undefined
+    }
+  }
+
+  private hasWork(): boolean {
+    if (this.ended || this.pauses > 0) return false
+    const { turn, queue, owed } = this.options.session.ledger
+    return turn !== undefined || (!this.held && (queue.length > 0 || owed))
+  }
+}

@@ -1,0 +1,99 @@
+import { type Contribution, type ContributionInput, type MessageInput, type Owner, type UserMessage, isBlank, toContent, toContribution, toMessage } from '@headrace/message'
+import type { ContextLog, RunContext } from '@headrace/run-context'
+import type { EntryId, Session, SessionEvent, Signed } from '@headrace/session'
+import { AgentError } from '../contract/error.ts'
+import { TurnHandle, withdrawnResult } from './handle.ts'
+import type { Reporter } from '../seams/report.ts'
+import { ownerOf } from '../seams/owner.ts'
+
+/** What goes in between requests, append-only. Accepted means logged. */
+export class Inbox {
+  private readonly session: Session
+  private readonly contexts: ContextLog
+  private readonly reporter: Reporter
+  private readonly limit: number
+  private readonly stop: (reason: string) => void
+  private readonly handles = new Map<number, TurnHandle>()
+
+  constructor(options: { session: Session; contexts: ContextLog; reporter: Reporter; limit: number; stop: (reason: string) => void }) {
+    this.session = options.session
+    this.contexts = options.contexts
+    this.reporter = options.reporter
+    this.limit = options.limit
+    this.stop = options.stop
+  }
+
+  /** @throws AgentError where the prompt is empty or the queue is full */
+  prompt(input: unknown, plugin: string, { steer = false, context }: { readonly steer?: boolean; readonly context?: RunContext | undefined } = {}): TurnHandle {
+    const message: UserMessage = { role: 'user', content: toContent(input, 'prompt', this.repaired(plugin)) }
+    if (isBlank(message)) throw new AgentError('PROMPT_EMPTY', 'the prompt is empty; say what the agent should do')
+    if (this.session.ledger.queue.length >= this.limit) throw new AgentError('QUEUE_FULL', `${this.limit} prompts wait already; wait for one to end, or raise limits.queue`)
+    const owner = plugin === 'app' ? 'user' : ownerOf(plugin, undefined, 'prompt')
+    const { seq } = this.session.append({
+      type: 'prompt/queued',
+      data: { input: message, owner, ...(steer && { steer: true as const }), ...(context && { context: this.contexts.encode(context, this.session.length) }) },
+    })
+    const handle = new TurnHandle(seq, this.session.flush(), (reason) => this.cancel(seq, reason))
+    // A listener may have withdrawn it as soon as it was in the log.
+    if (this.session.ledger.isQueued(seq)) this.handles.set(seq, handle)
+    else handle.settle(withdrawnResult('it was withdrawn'))
+    // A listener may have taken it back while it was appended.
+    if (!this.session.ledger.queue.some((queued) => queued.seq === seq)) this.take(seq).settle(withdrawnResult('it was withdrawn as it was accepted'))
+    return handle
+  }
+
+  /** A message that the model owes an answer to. */
+  steer(message: ContributionInput, owner: Owner): SessionEvent<'context/message'> {
+    return this.session.append({ type: 'context/message', data: { message: this.contribution(message, owner), owner, steer: true } })
+  }
+
+  /** A message that the model sees at the next boundary; blank text is dropped. */
+  inject(message: ContributionInput, owner: Owner): SessionEvent<'context/message'> | undefined {
+    const contribution = this.contribution(message, owner)
+    if (isBlank(contribution)) return undefined
+    return this.session.append({ type: 'context/message', data: { message: contribution, owner } })
+  }
+
+  replace(first: EntryId, last: EntryId, messages: readonly (ContributionInput | MessageInput)[], owner: Owner, reason: string): SessionEvent<'surface/replace'> {
+    const signed: Signed[] = messages.map((message) => ({ message: typeof message === 'string' ? this.contribution(message, owner) : toMessage(message, owner, this.repaired(owner)), owner }))
+    return this.session.append({ type: 'surface/replace', data: { first, last, messages: signed, owner, reason } })
+  }
+
+  private contribution(message: ContributionInput, owner: Owner): Contribution {
+    return toContribution(message, owner, this.repaired(owner))
+  }
+
+  private repaired(who: string): (at: string) => void {
+    return (at) => this.reporter.report({ kind: 'repaired', plugin: who, seam: 'inbox', problem: `${at} had a lone surrogate; it was replaced` })
+  }
+
+  withdraw(prompt: number, reason: string): void {
+    this.session.append({ type: 'prompt/withdrawn', data: { prompt, reason: reason.toWellFormed() } })
+    this.take(prompt)?.settle(withdrawnResult(reason))
+  }
+
+  /** Withdraws the steers that wait, and the prompts too where it is said so. */
+  withdrawAll(reason: string, queue: 'keep' | 'withdraw'): void {
+    for (const { seq, steer } of this.session.ledger.queue) {
+      if (steer || queue === 'withdraw') this.withdraw(seq, reason)
+    }
+  }
+
+  private cancel(prompt: number, reason: string): void {
+    if (this.session.ledger.isQueued(prompt)) this.withdraw(prompt, reason)
+    else this.stop(reason)
+  }
+
+  /** The handle of a prompt that is taken. */
+  take(prompt: number | undefined): TurnHandle {
+    const handle = prompt === undefined ? undefined : this.handles.get(prompt)
+    if (handle) this.handles.delete(prompt!)
+    return handle ?? new TurnHandle(prompt, Promise.resolve(), this.stop)
+  }
+
+  /** Tells everyone who waits that their turn will not come in this process. */
+  close(reason: 'withdrawn' | 'parked' | 'error', message: string): void {
+    for (const handle of this.handles.values()) handle.settle({ ...withdrawnResult(message), reason })
+    this.handles.clear()
+  }
+}

@@ -1,0 +1,57 @@
+import type { Owner } from '@headrace/message'
+import type { Session, SessionEvent } from '@headrace/session'
+import type { AgentCore } from './core.ts'
+import { AgentError } from '../contract/error.ts'
+import { checkOptions, namesOf } from '../contract/options.ts'
+
+/** How far a session goes back: `turns` or `to`, not both. */
+export interface RewindOptions {
+  /** How many of the turns that stand are taken back. Default: 1, the last one. */
+  readonly turns?: number
+  /** The number of the turn to whose beginning the session goes back. */
+  readonly to?: number
+  /** Ends a turn that runs, first. Default: a rewind is refused while one runs. */
+  readonly cancel?: boolean
+  /** What becomes of prompts that wait. Default: `keep`. */
+  readonly queue?: 'keep' | 'withdraw'
+  /** Why, for the log. */
+  readonly reason?: string
+}
+
+const OPTIONS = namesOf<RewindOptions>({ turns: true, to: true, cancel: true, queue: true, reason: true })
+
+/**
+ * Takes a session back to the beginning of a turn (`surface/rewind`). No turn begins meanwhile; what waits goes on behind it. The log keeps
+ * everything, and what tools did stays done.
+ *
+ * @throws AgentError where a turn runs, or there is no such turn; StoreError
+ */
+export async function rewind(core: AgentCore, owner: Owner, options: RewindOptions, reason: string): Promise<SessionEvent<'surface/rewind'>> {
+  const { session } = core
+  checkOptions('agent.rewind', options, OPTIONS)
+  targetOf(session, options)
+  // Ahead of the pause: what is refused takes no place in the line away.
+  if (session.ledger.turn && options.cancel !== true) throw new AgentError('TURN_RUNS', 'a turn runs; let it end, or rewind with { cancel: true }')
+  return core.driver.between(async () => {
+    core.cancel(reason, options.queue ?? 'keep')
+    await core.driver.idle()
+    // Asked again: another rewind may have come in front.
+    const event = session.append<'surface/rewind'>({ type: 'surface/rewind', data: { turn: targetOf(session, options), owner, reason } })
+    await session.flush()
+    return event
+  })
+}
+
+function targetOf({ surface, ledger }: Session, { turns, to }: RewindOptions): number {
+  if (turns !== undefined && to !== undefined) throw new AgentError('REWIND_INVALID', 'a rewind has turns or to, not both')
+  const [name, value] = to === undefined ? ['turns', turns ?? 1] as const : ['to', to] as const
+  if (!Number.isSafeInteger(value) || value < 1) throw new AgentError('REWIND_INVALID', `${name} of a rewind must be a whole number from 1`)
+  if (to !== undefined) {
+    if (to > ledger.turns) throw new AgentError('REWIND_TOO_FAR', `there is no turn ${to} to go back to; the newest is ${ledger.turns}`)
+    return to
+  }
+  const standing = surface.turns
+  const target = standing.at(-value)
+  if (!target) throw new AgentError('REWIND_TOO_FAR', `${value} turn${value === 1 ? '' : 's'} cannot be taken back: ${standing.length} stand${standing.length === 1 ? 's' : ''}`)
+  return target.turn
+}

@@ -1,0 +1,27 @@
+import { CancelledError } from '../contract/error.ts'
+
+/** The side requests that run. One that does not end before ends with the agent. */
+export class Asides {
+  private readonly ending = new AbortController()
+  private readonly running = new Set<Promise<unknown>>()
+
+  async run<T>(ask: (ending: AbortSignal) => Promise<T>): Promise<T> {
+    const asking = ask(this.ending.signal)
+    this.running.add(asking)
+    try {
+      return await asking
+    } finally {
+      this.running.delete(asking)
+    }
+  }
+
+  /** Cancels them. */
+  cancel(reason: string): void {
+    this.ending.abort(new CancelledError(reason))
+  }
+
+  /** Resolves when none runs. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.running)
+  }
+}

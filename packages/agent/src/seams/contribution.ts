@@ -1,0 +1,150 @@
+import { type Contribution, type ContributionInput, type Owner, digestOf, isBlank, toContribution } from '@headrace/message'
+import { describe } from './decision-rule.ts'
+import { type Hook, contributorOf, pluginOfHook } from './hooks.ts'
+import type { OverrideNote, Reporter } from './report.ts'
+import { type Place, byPlace, compare, ownerOf } from './owner.ts'
+import { Override, type SeamRule, unwrap } from './dispatch.ts'
+import { isList, isObject, isPlainObject, strayKey } from './guards.ts'
+
+/** A message that a listener contributed, with its place on the wire. */
+export interface Piece extends Place {
+  readonly message: Contribution
+  readonly owner: Owner
+  readonly source: Hook
+}
+
+/** What `agent/request-messages` returns: framing around the history, for this request only. */
+export interface RequestMessages {
+  readonly before: readonly ContributionInput[]
+  readonly after: readonly ContributionInput[]
+}
+
+/** A message of a listener that signs it with a key of its own: `plugin/key`. */
+export interface KeyedContribution {
+  readonly key: string
+  readonly message: ContributionInput
+}
+
+/** What `additionalContext` takes; without a key it is signed with the seam's name. */
+export type ContextInput = ContributionInput | KeyedContribution
+
+/** Messages around a history, each with its owner. */
+export interface Pieces {
+  readonly before: readonly Piece[]
+  readonly after: readonly Piece[]
+}
+
+interface Merge {
+  readonly seam: string
+  /** The key of what is not contributed through `ctx.agents.prefix()` and its like. */
+  readonly key: string
+  readonly reporter: Reporter
+  /** The listener called `next()`. */
+  readonly called?: boolean
+  /** A decision may leave out what others returned. */
+  readonly decides?: true
+  /** Takes the note of an override. Default: logs it. */
+  readonly override?: (note: OverrideNote) => void
+  /** Each message may have a key of its own. */
+  readonly keyed?: true
+}
+
+/** Takes what a listener returned apart: its own messages are signed, those of the others must all be there, once (L15). */
+export function mergeList(returned: unknown, from: Hook, below: readonly Piece[], merge: Merge): readonly Piece[] {
+  const { seam, key, reporter, called, decides, override, keyed } = merge
+  const plugin = pluginOfHook(from)
+  const overriding = returned instanceof Override
+  const list: unknown = overriding ? returned.value : returned
+  if (!isList(list)) throw new TypeError(`returned ${describe(list)}, not a list of messages`)
+  // What most listeners return: what the others contributed, as `next()` gave it.
+  if (!overriding && (called || decides) && list.length === below.length && below.every((piece, index) => piece.message === list[index])) return below
+  const left = new Map(below.map((piece) => [piece, piece.message]))
+  const pieces: Piece[] = []
+  const added: unknown[] = []
+  let repeated = 0
+  for (const item of list) {
+    const known = [...left].find(([, message]) => message === item)?.[0]
+    if (known) {
+      left.delete(known)
+      pieces.push(known)
+    } else if (below.some((piece) => piece.message === item)) repeated++
+    else added.push(item)
+  }
+  const contributor = contributorOf(from)
+  const place = { order: contributor?.order ?? 0, plugin, key: contributor?.key ?? key }
+  for (const item of added) {
+    const own = keyed ? keyOf(item) : undefined
+    const at = own ? { ...place, key: own.key } : place
+    const message = toContribution(own ? own.message : item, `${plugin}/${at.key}`, (where) => reporter.report({ kind: 'repaired', plugin, seam, problem: `${where} had a lone surrogate; it was replaced` }))
+    // A copy of another's message is that message.
+    const same = [...left].find(([, other]) => digestOf(other) === digestOf(message))?.[0]
+    if (same) left.delete(same)
+    if (!isBlank(message)) pieces.push(same ?? { ...at, message, owner: ownerOf(plugin, own?.key ?? contributor?.key, key), source: from })
+  }
+  if (overriding) (override ?? reporter.override)({ plugin, seam, reason: returned.reason, dropped: [...left.keys()].map((piece) => piece.owner) })
+  else if (!decides) {
+    if (!called) reporter.lost(plugin, seam, 'it did not call next()')
+    else if (repeated > 0) reporter.lost(plugin, seam, `it repeated ${repeated} of the others' messages`)
+    else if (left.size > 0) reporter.lost(plugin, seam, `it dropped what ${[...left.keys()].map((piece) => piece.owner).join(', ')} contributed`)
+    pieces.push(...left.keys())
+  }
+  return pieces
+}
+
+/** The key and the message of an item that has both; a message has a role instead. */
+function keyOf(item: unknown): { readonly key: string; readonly message: unknown } | undefined {
+  if (!isObject(item) || !('key' in item)) return undefined
+  const { key, message, ...rest } = item
+  if (typeof key !== 'string' || key === '' || !key.isWellFormed()) throw new TypeError(`returned a message whose key is ${describe(key)}, not a name`)
+  const unknown = Object.keys(rest)[0]
+  if (unknown !== undefined) throw new TypeError(`returned a message under ${JSON.stringify(key)} with ${JSON.stringify(unknown)}; beside the key only message can be told here`)
+  return { key, message }
+}
+
+/** Pieces in the order of the wire: `(order, plugin, key)`, ties between fibers by the digest of their first message, each listener's as returned. */
+export function wireOrder(pieces: readonly Piece[]): readonly Piece[] {
+  if (pieces.length < 2) return pieces
+  const groups = new Map<Hook, Piece[]>()
+  for (const piece of pieces) groups.set(piece.source, [...(groups.get(piece.source) ?? []), piece])
+  return [...groups.values()]
+    .sort(([a], [b]) => byPlace(a!, b!) || compare(digestOf(a!.message), digestOf(b!.message)))
+    .flat()
+}
+
+function messagesOf(pieces: readonly Piece[]): readonly Contribution[] {
+  return Object.freeze(pieces.map((piece) => piece.message))
+}
+
+/** `agent/session-prefix`: a list of messages. */
+export function prefixRule(reporter: Reporter): SeamRule<readonly Piece[]> {
+  const merge: Merge = { seam: 'agent/session-prefix', key: 'prefix', reporter }
+  return {
+    show: messagesOf,
+    async accept(returned, from, below, called) {
+      const others = await below()
+      return mergeList(returned, from, others, { ...merge, called })
+    },
+  }
+}
+
+/** `agent/request-messages`: two lists. A listener may leave out a list that it has nothing for, where nobody else has. */
+export function messagesRule(reporter: Reporter): SeamRule<Pieces> {
+  const seam = 'agent/request-messages'
+  return {
+    show: ({ before, after }) => Object.freeze({ before: messagesOf(before), after: messagesOf(after) }),
+    async accept(returned, from, below, called) {
+      const others = await below()
+      const { value, rewrap } = unwrap(returned)
+      if (!isPlainObject(value)) throw new TypeError(`returned ${describe(value)}, not { before, after }`)
+      const unknown = strayKey(value, 'before', 'after')
+      if (unknown !== undefined) throw new TypeError(`returned an object with ${JSON.stringify(unknown)}; only before and after can be told here`)
+      const notes: OverrideNote[] = []
+      const merge: Merge = { seam, key: '', reporter, override: (note) => void notes.push(note) }
+      const list = (name: 'before' | 'after', called: boolean): readonly Piece[] => mergeList(rewrap(value[name] ?? []), from, others[name], { ...merge, key: name, called })
+      // That it did not call next(), or that it overrides, is said once for both lists.
+      const pieces = { before: list('before', called), after: list('after', true) }
+      if (notes[0]) reporter.override({ ...notes[0], dropped: notes.flatMap((note) => note.dropped) })
+      return pieces
+    },
+  }
+}

@@ -1,0 +1,86 @@
+import type { Context } from 'cordis'
+import { isA, messageOf } from '@headrace/message'
+import type { Agent } from '../life/agent.ts'
+import { SeamError } from '../contract/error.ts'
+import { type Hook, Hooks, pluginOfHook } from './hooks.ts'
+
+/** Something that went wrong and did not stop the agent: who, where, what. Also in Cordis' log. `unknown`: `seam` is no event that there is. */
+export interface Report {
+  readonly kind: 'lost' | 'late' | 'failed' | 'repaired' | 'loading' | 'unknown'
+  readonly plugin: string
+  readonly seam: string
+  readonly problem: string
+}
+
+/** A listener that replaced what others contributed, on purpose. */
+export interface OverrideNote {
+  readonly plugin: string
+  readonly seam: string
+  readonly reason: string
+  /** Owners of what was left out. */
+  readonly dropped: readonly string[]
+}
+
+declare module '@headrace/session' {
+  interface EventMap {
+    /** A listener left out what others contributed, on purpose (L15). Never surface. */
+    'agent/override': OverrideNote
+  }
+}
+
+/** Collects what the seams of one agent have to say; in `strict` a lost contribution is an error (L15). */
+export class Reporter {
+  /** Logs an override (L15). */
+  readonly override: (note: OverrideNote) => void
+  private readonly ctx: Context
+  private readonly agent: string
+  private readonly view: (plugin: string) => Agent
+  private telling = false
+  readonly strict: boolean
+
+  constructor(ctx: Context, agent: string, view: (plugin: string) => Agent, strict: boolean, override: (note: OverrideNote) => void) {
+    this.ctx = ctx
+    this.agent = agent
+    this.view = view
+    this.strict = strict
+    this.override = override
+  }
+
+  report(report: Report): void {
+    this.ctx.logger('headrace').warn('plugin %s in %s: %s', report.plugin, report.seam, report.problem)
+    // What a listener causes to be reported stands in Cordis' log only: listeners must not answer each other for ever.
+    if (this.telling) return
+    this.telling = true
+    Object.freeze(report)
+    for (const hook of new Hooks(this.ctx).of('agent/report', this.agent)) emitGuarded([hook], [this.view(pluginOfHook(hook)), report], () => undefined)
+    this.telling = false
+  }
+
+  /** What failed and is passed over. */
+  failed(error: unknown, seam: string): void {
+    const what = isA(error, SeamError) ? { plugin: error.plugin, seam: error.seam, problem: error.problem } : { plugin: 'loop', seam, problem: messageOf(error) }
+    this.report({ kind: 'failed', ...what })
+  }
+
+  /** @throws SeamError in `strict` */
+  lost(plugin: string, seam: string, problem: string): void {
+    if (this.strict) throw new SeamError(plugin, seam, `${problem}; return what next() gave you too, or say so with override(value, reason)`)
+    this.report({ kind: 'lost', plugin, seam, problem: `${problem}; what the others contributed stands` })
+  }
+}
+
+/** Tells listeners of an event, each guarded; what they return is ignored. */
+export function emitGuarded(hooks: readonly Hook[], args: readonly unknown[], failed: (hook: Hook, error: unknown) => void): void {
+  for (const hook of [...hooks]) {
+    try {
+      const result: unknown = hook.callback.apply(null, [...args])
+      if (result instanceof Promise) result.catch((error: unknown) => failed(hook, error))
+    } catch (error) {
+      failed(hook, error)
+    }
+  }
+}
+
+export function problemOf(error: unknown): string {
+  return isA(error, SeamError) ? error.problem : `it threw: ${messageOf(error)}`
+}

@@ -1,0 +1,67 @@
+import { type Chunk, isA } from '@headrace/message'
+import { ModelError } from '../contract/adapter.ts'
+import { describe } from './decision-rule.ts'
+import { SeamError } from '../contract/error.ts'
+import { disown } from './guards.ts'
+import { type Hook, pluginOfHook } from './hooks.ts'
+import { problemOf } from './report.ts'
+
+const seam = 'llm/stream'
+
+/**
+ * `llm/stream`: an onion of streams; synchronous, since what is awaited is the stream. What comes from further in passes as it is; a
+ * listener that throws itself, at once or while it streams, is named.
+ */
+export function dispatchStream(hooks: readonly Hook[], args: (plugin: string) => readonly unknown[], inner: () => AsyncIterable<Chunk>): AsyncIterable<Chunk> {
+  const enter = (index: number): AsyncIterable<Chunk> => {
+    const hook = hooks[index]
+    if (!hook) return inner()
+    const plugin = pluginOfHook(hook)
+    const passing = new Set<unknown>()
+    let called = false
+    const next = (): AsyncIterable<Chunk> => {
+      if (called) throw new SeamError(plugin, seam, 'it called next() twice')
+      called = true
+      return guarded(() => enter(index + 1), (error) => {
+        passing.add(error)
+        return error
+      })
+    }
+    const open = (): AsyncIterable<Chunk> => {
+      const stream: unknown = hook.callback.apply(null, [...args(plugin), next])
+      if (typeof stream === 'object' && stream !== null && Symbol.asyncIterator in stream) return stream as AsyncIterable<Chunk>
+      disown(stream)
+      throw new SeamError(plugin, seam, `returned ${describe(stream)}, not an async iterable`)
+    }
+    const told = (error: unknown): boolean => passing.has(error) || isA(error, ModelError) || isA(error, SeamError)
+    return guarded(open, (error) => (told(error) ? error : new SeamError(plugin, seam, problemOf(error), { cause: error })))
+  }
+  return enter(0)
+}
+
+/** A stream whose errors, at its opening or later, are told as `name` says. */
+function guarded(open: () => AsyncIterable<Chunk>, name: (error: unknown) => unknown): AsyncIterable<Chunk> {
+  const attempt = <T>(act: () => T): T => {
+    try {
+      return act()
+    } catch (error) {
+      throw name(error)
+    }
+  }
+  const stream = attempt(open)
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = attempt(() => stream[Symbol.asyncIterator]())
+      return {
+        async next() {
+          try {
+            return await iterator.next()
+          } catch (error) {
+            throw name(error)
+          }
+        },
+        return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
+      }
+    },
+  }
+}

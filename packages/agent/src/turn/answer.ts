@@ -1,0 +1,91 @@
+import { type AssistantMessage, type Chunk, type Digest, type FinishReason, type JsonObject, type OnRepair, type ReasoningBlock, type TextBlock, type ToolCallBlock, type Usage, copyJson, defined, toWellFormed } from '@headrace/message'
+import { ModelError } from '../contract/adapter.ts'
+import { toChunk } from './chunk.ts'
+
+type Draft<B> = { -readonly [K in keyof B]: B[K] }
+type DraftBlock = Draft<TextBlock> | Draft<ReasoningBlock> | Draft<ToolCallBlock>
+
+/** Collects the chunks of one answer. */
+export class AnswerDraft {
+  usage: Usage | undefined
+  wire: Digest | undefined
+  finish: FinishReason | undefined
+  private readonly blocks: DraftBlock[] = []
+  private readonly calls = new Map<number, Draft<ToolCallBlock>>()
+  private size = 0
+  private readonly limit: number
+
+  /** @param limit UTF-16 units of an answer; more is a failure */
+  constructor(limit: number) {
+    this.limit = limit
+  }
+
+  /**
+   * Takes what a stream gave; returns our copy of it, or `undefined` where it is of a type that nobody knows.
+   *
+   * @throws TypeError, JsonError for what is no chunk; ModelError where the answer grows beyond the limit
+   */
+  add(given: unknown): Chunk | undefined {
+    const chunk = toChunk(given)
+    switch (chunk?.type) {
+      case 'text':
+      case 'reasoning': this.addText(chunk.type, chunk.text, chunk.metadata); break
+      case 'tool-call': this.addCall(chunk); break
+      case 'usage': this.usage = chunk.usage; break
+      case 'wire': this.wire = chunk.digest; break
+      case 'finish': this.finish = chunk.reason; break
+    }
+    return chunk
+  }
+
+  private addText(type: 'text' | 'reasoning', text: string, metadata?: JsonObject): void {
+    this.grow(text)
+    const last = this.blocks.at(-1)
+    // A block's metadata comes at its end: what follows is another block, with a signature of its own.
+    if (last?.type === type && !last.metadata) last.text += text
+    else this.blocks.push({ type, text })
+    if (metadata) Object.assign(this.blocks.at(-1)!, { metadata })
+  }
+
+  private addCall(chunk: Extract<Chunk, { type: 'tool-call' }>): void {
+    let call = this.calls.get(chunk.index)
+    if (!call) {
+      call = { type: 'tool-call', id: '', name: '', arguments: '' }
+      this.calls.set(chunk.index, call)
+      this.blocks.push(call)
+    }
+    this.grow(`${chunk.id ?? ''}${chunk.name ?? ''}${chunk.arguments ?? ''}`)
+    if (chunk.id) call.id = chunk.id
+    if (chunk.name) call.name = chunk.name
+    if (chunk.arguments) call.arguments += chunk.arguments
+    if (chunk.metadata) call.metadata = chunk.metadata
+  }
+
+  private grow(text: string): void {
+    this.size += text.length
+    if (this.size > this.limit) throw new ModelError({ kind: 'invalid', message: `the answer is longer than ${this.limit} characters; it was cut off (limits.answer)` })
+  }
+
+  /**
+   * The message so far: empty text and calls without a name are left out, lone surrogates replaced, ids that are missing or repeat
+   * made anew from the place of the call.
+   */
+  message(boundary: number, onRepair: OnRepair): AssistantMessage {
+    const ids = new Set<string>()
+    const fix = (text: string): string => toWellFormed(text, 'the answer', onRepair)
+    const content = this.blocks.flatMap((block, index): (TextBlock | ReasoningBlock | ToolCallBlock)[] => {
+      if (block.type !== 'tool-call') return block.text === '' && !block.metadata ? [] : [{ ...block, text: fix(block.text) }]
+      if (block.name === '') return []
+      let id = fix(block.id)
+      for (let place = index; id === '' || ids.has(id); place++) id = `call_${boundary}_${place}`
+      ids.add(id)
+      return [{ ...block, id, name: fix(block.name), arguments: fix(block.arguments) }]
+    })
+    return copyJson<AssistantMessage>({ role: 'assistant', content }, 'the answer')
+  }
+
+  /** What `request/end` tells of it. */
+  get told(): { readonly usage?: Usage; readonly wire?: Digest; readonly finish?: FinishReason } {
+    return defined({ usage: this.usage, wire: this.wire, finish: this.finish })
+  }
+}

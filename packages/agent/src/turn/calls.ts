@@ -1,0 +1,219 @@
+import { type ToolMessage, callsOf, copyJson, defined, isA, messageOf } from '@headrace/message'
+import { type CallOutcome, type EventDraft, type Signed, honestResult } from '@headrace/session'
+import type { AgentCore } from '../life/core.ts'
+import { describe } from '../seams/decision-rule.ts'
+import { disown } from '../seams/guards.ts'
+import { CancelledError, SeamError } from '../contract/error.ts'
+import { wireOrder } from '../seams/contribution.ts'
+import { errorOutcome, toOutcome } from '../seams/outcome.ts'
+import { cancelled } from '../seams/dispatch.ts'
+import type { Finished } from '../seams/seams.ts'
+import type { Answer, CallDecision, ToolCall, ToolOutcome } from '../contract/tool.ts'
+import { type ToolEntry, type ToolsSnapshot, parseArguments } from '../services/tools.ts'
+import { type Timer, startTimer } from '../seams/timer.ts'
+import type { Turn } from '../contract/turn.ts'
+
+/** A call that may run: judged, with its arguments as the tool takes them. */
+interface Allowed {
+  readonly call: ToolCall
+  readonly entry: ToolEntry
+  readonly input: unknown
+}
+
+/**
+ * The calls of one answer: each is judged, the allowed ones are written down as started, then they run. Every result is in the log as it
+ * comes; one that does not come is left to the end of the step, which tells the model so (L16).
+ */
+export class CallBatch {
+  private readonly core: AgentCore
+  private readonly turn: Turn
+  private readonly tools: ToolsSnapshot
+  private readonly assistant: number
+  /** Aborted a moment after the turn is: what still runs then is abandoned. */
+  private readonly abandon = new AbortController()
+
+  constructor(core: AgentCore, turn: Turn, tools: ToolsSnapshot, assistant: number) {
+    this.core = core
+    this.turn = turn
+    this.tools = tools
+    this.assistant = assistant
+  }
+
+  /** @throws CancelledError; StoreError */
+  async run(): Promise<void> {
+    const allowed: Allowed[] = []
+    for (const [index, block] of this.blocks().entries()) {
+      const judged = await this.judge(block, index)
+      if ('entry' in judged) allowed.push(judged)
+      else this.finish(judged.call, { outcome: judged.refused, contexts: [] }, judged.outcome)
+    }
+    if (allowed.length === 0) return
+    const { session } = this.core
+    session.append(allowed.map(({ call }): EventDraft => ({ type: 'tool/start', data: { assistant: this.assistant, index: call.index } })))
+    await session.flush()
+    await this.runAll(allowed)
+  }
+
+  private blocks(): ReturnType<typeof callsOf> {
+    const event = this.core.session.at(this.assistant)
+    return event?.type === 'assistant/message' ? callsOf(event.data.message) : []
+  }
+
+  private async judge(block: ReturnType<typeof callsOf>[number], index: number): Promise<Allowed | { readonly call: Pick<ToolCall, 'id' | 'name' | 'index'>; readonly refused: ToolOutcome; readonly outcome: CallOutcome }> {
+    const place = { id: block.id, name: block.name, index }
+    const entry = this.tools.entries.get(block.name)
+    if (!entry) return { call: place, refused: errorOutcome(`There is no tool ${JSON.stringify(block.name)}. There is: ${[...this.tools.entries.keys()].join(', ') || 'none'}.`), outcome: 'error' }
+    if (!this.core.tools.has(entry)) return { call: place, refused: errorOutcome(goneText(block.name)), outcome: 'error' }
+    let parsed: ReturnType<typeof parseArguments>
+    try {
+      parsed = parseArguments(entry, block.arguments)
+    } catch (error) {
+      return { call: place, refused: errorOutcome(messageOf(error)), outcome: 'error' }
+    }
+    const call: ToolCall = Object.freeze({ ...place, arguments: block.arguments, input: parsed.json })
+    const answer = await this.decide(call, entry, parsed.input)
+    if (answer === 'allow') return { call, entry, input: parsed.input }
+    return { call, refused: errorOutcome(`The call was denied: ${answer.deny}`), outcome: 'denied' }
+  }
+
+  private async decide(call: ToolCall, entry: ToolEntry, input: unknown): Promise<Answer> {
+    try {
+      const decision = await this.core.seams.preExecute(this.turn, call, () => ownDecision(call, entry, input))
+      if (decision === 'allow' || 'deny' in decision) return decision
+      return await this.core.seams.ask(this.turn, call, decision.ask)
+    } catch (error) {
+      if (this.turn.signal.aborted) throw cancelled(this.turn.signal)
+      this.core.reporter.failed(error, 'tools/pre-execute')
+      return { deny: `what decides on it failed (${messageOf(error)})` }
+    }
+  }
+
+  /** In parallel, but for tools that run alone. */
+  private async runAll(allowed: readonly Allowed[]): Promise<void> {
+    const waiting = [...allowed]
+    let timer: Timer
+    const onAbort = (): void => {
+      timer = startTimer(this.core.settings.grace, () => this.abandon.abort(new CancelledError('abandoned')))
+    }
+    this.turn.signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      const group: Promise<void>[] = []
+      for (let item = waiting[0]; item; item = waiting[0]) {
+        const { sequential } = item.entry.definition
+        if (sequential) await settle(group.splice(0))
+        if (this.turn.signal.aborted) break
+        waiting.shift()
+        const running = this.runOne(item)
+        if (sequential) await settle([running])
+        else group.push(running)
+      }
+      await settle(group)
+    } finally {
+      // Written down as started, and known not to be.
+      for (const { call } of waiting) this.core.session.append(honestResult({ assistant: this.assistant, ...call, started: false }))
+      clearTimeout(timer)
+      this.turn.signal.removeEventListener('abort', onAbort)
+    }
+    if (this.turn.signal.aborted) throw cancelled(this.turn.signal)
+  }
+
+  private async runOne({ call, entry, input }: Allowed): Promise<void> {
+    const outcome = await this.execute(call, entry, input)
+    // Abandoned: the end of the step says that its outcome is unknown.
+    if (!outcome) return
+    const { reporter, seams } = this.core
+    let finished: Finished = { outcome, contexts: [] }
+    let broken: Error | undefined
+    try {
+      finished = await seams.postExecute(this.turn, call, outcome)
+    } catch (error) {
+      if (!this.turn.signal.aborted) broken = error as SeamError
+    }
+    this.finish(call, finished, finished.outcome.error ? 'error' : 'done')
+    if (broken && reporter.strict) throw broken
+    if (broken) reporter.failed(broken, 'tools/post-execute')
+  }
+
+  private async execute(call: ToolCall, entry: ToolEntry, input: unknown): Promise<ToolOutcome | undefined> {
+    try {
+      const limit = entry.definition.timeout ?? this.core.settings.toolTimeout
+      return await this.core.seams.execute(this.turn, call, limit, this.abandon.signal, () => this.perform(call, entry, input, limit))
+    } catch (error) {
+      if (this.abandon.signal.aborted) return undefined
+      if (isA(error, SeamError)) this.core.reporter.failed(error, 'tools/execute')
+      return errorOutcome(messageOf(error))
+    }
+  }
+
+  /** Runs the tool itself, against its clock, the turn, and the departure of its plugin. */
+  private perform(call: ToolCall, entry: ToolEntry, input: unknown, limit: number): Promise<ToolOutcome> {
+    const { settings, departures, tools } = this.core
+    // It was there when it was judged; others were judged since, and a listener may have waited.
+    if (!tools.has(entry)) return Promise.resolve(errorOutcome(goneText(call.name)))
+    if (this.turn.signal.aborted) return Promise.resolve(errorOutcome(`The tool ${call.name} was not run: the turn was cancelled.`))
+    const own = new AbortController()
+    const onAbort = (): void => own.abort(this.turn.signal.reason)
+    this.turn.signal.addEventListener('abort', onAbort, { once: true })
+    let timer: Timer
+    let unwatch = (): void => undefined
+    const racing = new Promise<ToolOutcome>((resolve, reject) => {
+      const late = (): void => {
+        own.abort(new CancelledError(`the tool did not finish within ${limit} ms`))
+        timer = startTimer(settings.grace, () => resolve(errorOutcome(`The tool did not finish within ${limit} ms and was told to stop. It may have had its effect.`)))
+      }
+      timer = startTimer(limit, late)
+      unwatch = departures.watch(entry.ctx.fiber, () => {
+        own.abort(new CancelledError('the plugin of the tool was unloaded'))
+        resolve(errorOutcome(`The tool ${call.name} is gone: its plugin was unloaded while it ran. It may have had its effect.`))
+      })
+      this.abandon.signal.addEventListener('abort', () => reject(cancelled(this.abandon.signal)), { once: true })
+      const run = { agent: this.core.view(entry.plugin), turn: this.turn, call, signal: own.signal }
+      const repaired = (at: string): void => this.core.reporter.report({ kind: 'repaired', plugin: entry.plugin, seam: 'tools/execute', problem: `${at} had a lone surrogate; it was replaced` })
+      Promise.resolve().then(() => entry.definition.execute(input as never, run))
+        .then((output) => toOutcome(output, `result of ${call.name}`, settings.limits.toolOutput, repaired))
+        .then(resolve, (error: unknown) => resolve(errorOutcome(messageOf(error))))
+    })
+    return racing.finally(() => {
+      clearTimeout(timer)
+      unwatch()
+      this.turn.signal.removeEventListener('abort', onAbort)
+    })
+  }
+
+  private finish(call: Pick<ToolCall, 'id' | 'name' | 'index'>, { outcome, owner, contexts }: Finished, kind: CallOutcome): void {
+    const { content, error } = outcome
+    const message: ToolMessage = copyJson({ role: 'tool', content: [{ type: 'tool-result', id: call.id, name: call.name, content, ...(error && { error }) }] } as const)
+    const additionalContext: readonly Signed<Finished['contexts'][number]['message']>[] = wireOrder(contexts).map(({ message: context, owner }) => ({ message: context, owner }))
+    this.core.session.append({
+      type: 'tool/result',
+      data: defined({
+        assistant: this.assistant, index: call.index, message, outcome: kind, owner,
+        additionalContext: additionalContext.length > 0 ? additionalContext : undefined,
+      }),
+    })
+  }
+}
+
+/** What the tool itself says of a call, at once. @throws SeamError that names its plugin, whichever listener waits for it */
+async function ownDecision(call: ToolCall, { definition: { ask }, plugin }: ToolEntry, input: unknown): Promise<CallDecision> {
+  if (ask === undefined || ask === false) return 'allow'
+  if (ask === true) return Object.freeze({ ask: `Run ${call.name}?` })
+  try {
+    const question: unknown = ask(input as never)
+    if (question === undefined) return 'allow'
+    disown(question)
+    if (typeof question !== 'string') throw new TypeError(`it gave ${describe(question)}, not a question`)
+    return Object.freeze({ ask: question.toWellFormed() })
+  } catch (error) {
+    throw new SeamError(plugin, 'tools/pre-execute', `ask of ${call.name}: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** Waits for all, then throws what the first of them threw. */
+async function settle(running: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(running)) if (result.status === 'rejected') throw result.reason
+}
+
+function goneText(tool: string): string {
+  return `The tool ${tool} is gone: its plugin was unloaded.`
+}

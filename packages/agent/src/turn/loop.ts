@@ -1,0 +1,279 @@
+import { type AssistantMessage, type Failure, type Request, isA, messageOf } from '@headrace/message'
+import { type EpochHeader, type ErrorRecord, type EventDraft, type OwnedConfig, type QueuedPrompt, type SessionEvent, type TurnReason, assembleRequest, proveRequest } from '@headrace/session'
+import { ModelError } from '../contract/adapter.ts'
+import { AnswerDraft } from './answer.ts'
+import { CallBatch } from './calls.ts'
+import { withFields } from './config-seed.ts'
+import { type Boundary, type Framing, compose, frame } from './header.ts'
+import { wireOrder } from '../seams/contribution.ts'
+import type { AgentCore, RunningTurn } from '../life/core.ts'
+import { CancelledError, LimitError, ParkedError, SeamError, toRecord } from '../contract/error.ts'
+import { settleLoading } from './loading.ts'
+import { type Prefix, prefixOf } from './prefix.ts'
+import { cancelled } from '../seams/dispatch.ts'
+import { pull } from './stream.ts'
+import { startTimer } from '../seams/timer.ts'
+import type { Step, Turn } from '../contract/turn.ts'
+import { reportUnknownEvents } from '../seams/unknown-events.ts'
+
+/** The loop. It reads like its picture in the design, top to bottom. */
+export class Loop {
+  private readonly core: AgentCore
+  /** This instance has waited for the plugins that were loading when it began. */
+  private ready = false
+
+  constructor(core: AgentCore) {
+    this.core = core
+  }
+
+  /** One turn: from one wake until nothing is owed, or a turn that a resume goes on with. Ends it in the log, whatever happens. */
+  async turn(): Promise<void> {
+    const { core } = this
+    const running = this.startTurn()
+    const { limits } = core.settings
+    const timer = limits.time > 0 ? startTimer(limits.time, () => running.controller.abort(new LimitError('time', limits.time))) : undefined
+    try {
+      await this.answer(running)
+    } catch (error) {
+      // The step is still open: the log refused its end, so it would refuse the turn's too. Whoever drives tells why.
+      if (core.session.ledger.turn?.step) throw error
+      const [reason, record] = verdict(error)
+      const parked: unknown = running.turn.signal.reason
+      if (isA(parked, ParkedError)) core.parkTurn(parked)
+      else core.endTurn(reason, record)
+    } finally {
+      clearTimeout(timer)
+    }
+    await core.session.flush()
+    core.settleTurn()
+  }
+
+  private startTurn(): RunningTurn {
+    const { core, core: { session } } = this
+    // Left by a store that failed for a while.
+    if (session.ledger.turn?.step) session.closeStep('error')
+    const open = session.ledger.turn
+    const [queued] = session.ledger.queue
+    const number = open?.number ?? session.ledger.turns + 1
+    const prompt = open ? promptOf(session.at(open.prompt ?? -1)) : queued
+    const controller = new AbortController()
+    const turn: Turn = Object.freeze({ number, signal: controller.signal, ...(prompt && { prompt: prompt.input }), ...(open && { continue: true as const }) })
+    core.running = { turn, controller, requests: 0 }
+    core.follow(prompt?.seq)
+    if (!open) session.append({ type: 'turn/start', data: { turn: number, woke: queued ? (queued.steer ? 'steer' : 'prompt') : 'message', ...(queued && { prompt: queued.seq }) } })
+    return core.running
+  }
+
+  private async answer(running: RunningTurn): Promise<void> {
+    const { core, core: { session, seams } } = this
+    const { turn } = running
+    await this.bringContext(running)
+    if (!this.ready) await settleLoading(core, turn.signal)
+    this.ready = true
+    reportUnknownEvents(core)
+    const { unsubmitted, prompt } = session.ledger.turn!
+    if (unsubmitted) {
+      const submitted = await this.submit(turn, promptOf(session.at(prompt!))!)
+      if (typeof submitted === 'string') return core.endTurn('blocked', { code: 'BLOCKED', message: submitted })
+      session.append(submitted)
+    }
+    // Asked of the session each time: after an append that it refused, its ledger is another one.
+    const waits = (): boolean => session.ledger.owed || session.ledger.queue.some((queued) => queued.steer)
+    for (let again = false; again || waits(); ) {
+      await this.takeSteers(turn)
+      const next = session.ledger.turn!.steps + 1
+      if (next > core.settings.limits.steps) throw new LimitError('steps', core.settings.limits.steps)
+      const decision = await seams.preStep(turn, Object.freeze({ number: next, attempt: 1, ...(turn.continue && { continue: true as const }) }))
+      if (decision !== 'go') return core.endTurn('stopped', { code: 'STOPPED', message: decision.stop })
+      again = (await this.step(running, next)) === 'restep'
+      // Nothing is owed any more, unless one of these steers; then the loop looks once more, and ends in the frame of that look.
+      if (!again && !waits()) await seams.turnStopping(turn)
+      if (turn.signal.aborted) throw cancelled(turn.signal)
+    }
+    core.endTurn('done')
+  }
+
+  private async bringContext(running: RunningTurn): Promise<void> {
+    const { core } = this
+    running.context = await core.contextFor(running.turn, core.session.ledger.turn!.prompt)
+    running.weight = running.context && core.budget?.weigh(running.context)
+  }
+
+  /** A prompt through `agent/prompt-submit`. Returns what it is in the history, its contexts behind it, for one append; or why it was blocked. */
+  private async submit(turn: Turn, queued: QueuedPrompt): Promise<string | readonly EventDraft[]> {
+    const submitted = await this.core.seams.promptSubmit(turn, Object.freeze({ input: queued.input, steer: queued.steer }))
+    if ('block' in submitted) return submitted.block
+    const contexts = wireOrder(submitted.contexts).map(({ message, owner }): EventDraft => ({ type: 'context/message', data: { message, owner } }))
+    return [{ type: 'user/message', data: { ...(submitted.rewritten ?? { message: queued.input, owner: queued.owner }), prompt: queued.seq } }, ...contexts]
+  }
+
+  private async takeSteers(turn: Turn): Promise<void> {
+    const { core, core: { session } } = this
+    for (const queued of session.ledger.queue) {
+      if (!queued.steer || !session.ledger.isQueued(queued.seq)) continue
+      const submitted = await this.submit(turn, queued)
+      // It may have been taken back meanwhile.
+      if (!session.ledger.isQueued(queued.seq)) continue
+      if (typeof submitted === 'string') {
+        core.inbox.withdraw(queued.seq, `blocked: ${submitted}`)
+        continue
+      }
+      core.follow(queued.seq)
+      session.append(submitted)
+    }
+  }
+
+  private async step(running: RunningTurn, number: number): Promise<'done' | 'restep'> {
+    const { core, core: { session } } = this
+    const { turn } = running
+    const at = this.openStep(turn, number)
+    try {
+      core.prefix ??= await this.composePrefix(turn)
+      const answered = await this.attempts(running, number, at)
+      // The lower half of the picture, from tools/pre-execute on, is calls.ts.
+      if (answered !== 'restep') await new CallBatch(core, turn, at.tools, answered).run()
+      const reason = answered === 'restep' ? 'restep' : 'done'
+      session.closeStep(reason, running.weighed)
+      return reason
+    } catch (error) {
+      const [reason, record] = verdict(error)
+      if (isA(turn.signal.reason, ParkedError)) session.closeStep('lost', running.weighed)
+      else session.closeStep(reason === 'cancelled' ? 'cancelled' : 'error', { ...(record && { error: record }), ...running.weighed })
+      throw error
+    }
+  }
+
+  /** One synchronous frame (L3). */
+  private openStep(turn: Turn, step: number): Boundary {
+    const { core, core: { session } } = this
+    const system = core.system.snapshot(core.view('app'), (plugin) => core.view(plugin))
+    const tools = core.tools.snapshot(core.id, session.headers.header?.tools)
+    // Last: a section may inject while it is read.
+    const history = session.surface.snapshot()
+    const { seq } = session.append({ type: 'step/start', data: { turn: turn.number, step } })
+    core.reportLatePrefix()
+    return { seq, history, system, tools }
+  }
+
+  /** A composition that is cancelled or throws is not kept (L5). */
+  private async composePrefix(turn: Turn): Promise<Prefix> {
+    const { seams } = this.core
+    const listeners = seams.listeners('agent/session-prefix')
+    return prefixOf(await seams.sessionPrefix(turn), listeners)
+  }
+
+  /** Attempts of a step, until one is answered: the seq of its `assistant/message`; or until the step is to be made anew. */
+  private async attempts(running: RunningTurn, number: number, at: Boundary): Promise<number | 'restep'> {
+    const { core, core: { seams } } = this
+    const { turn } = running
+    const seed = core.seed.next()
+    let framing: Framing | undefined
+    let substitute: Partial<OwnedConfig['config']> | undefined
+    for (let attempt = 1; ; attempt++) {
+      const step: Step = Object.freeze({ number, attempt, boundary: at.seq, ...(turn.continue && { continue: true as const }) })
+      const config = await seams.request(turn, step, substitute ? withFields(seed, substitute, 'loop') : seed)
+      framing ??= frame(await seams.requestMessages(turn, step), running.context)
+      if (++running.requests > core.settings.limits.requests) throw new LimitError('requests', core.settings.limits.requests)
+      const header = compose(at, core.prefix!, config, framing)
+      const result = this.refusal(running, header, at) ?? await this.dispatch(running, step, at, header, substitute && compose(at, core.prefix!, seed, framing))
+      if (typeof result === 'number') return result
+      const decision = await seams.requestError(turn, step, result)
+      if (decision === 'restep') return decision
+      if (decision === 'fail') throw new ModelError(result)
+      substitute = decision === 'retry' ? undefined : decision.retry.config
+    }
+  }
+
+  /** Why a request is not even sent: nobody to send it to, or it does not fit. */
+  private refusal(running: RunningTurn, header: EpochHeader, { history }: Boundary): Failure | undefined {
+    const { llm, budget, id } = this.core
+    const message = llm.refusal(header.config)
+    if (message !== undefined) return { kind: 'invalid', message }
+    const decision = budget?.check(assembleRequest({ session: id, dispatch: -1, header, history }), running.weight)
+    running.weighed = decision ? { budget: { ...decision.terms } } : {}
+    return decision?.fits === false ? { kind: 'overflow', message: decision.error.message } : undefined
+  }
+
+  /** Writes down what is owed, durably (L8, L17), and sends the request built from the fold (L2). `base` is what a substitute stands in for. */
+  private async dispatch(running: RunningTurn, step: Step, at: Boundary, header: EpochHeader, base: EpochHeader | undefined): Promise<number | Failure> {
+    const { core, core: { session } } = this
+    const { turn } = running
+    const substitute = base ? true as const : undefined
+    const { anchor } = core
+    const events = session.append([
+      () => core.contextOwed(running),
+      // An instance's first header is its own (L13): where a substitute comes first, what it stands in for is said ahead of it.
+      () => (base && anchor ? session.headers.owed(base, anchor) : undefined),
+      () => session.headers.owed(header, base ? undefined : anchor, substitute),
+      (): EventDraft => ({
+        type: 'request/dispatch',
+        data: {
+          turn: turn.number, step: step.number, attempt: step.attempt, boundary: at.seq,
+          ...proveRequest(session.headers.header!, session.surface.chain()),
+        },
+      }),
+    ])
+    const dispatch = events.at(-1) as SessionEvent<'request/dispatch'>
+    core.anchored = true
+    // A substitute alone leaves the seed unsaid.
+    if (!base || anchor) core.seed.settle()
+    session.checkDispatch(dispatch)
+    await session.flush()
+    const data = assembleRequest({ session: session.id, dispatch: dispatch.seq, header: session.headers.header!, history: at.history })
+    const request: Request = Object.freeze(Object.defineProperty(data, 'signal', { value: turn.signal, enumerable: true }) as Request)
+    return this.receive(running, request, at.seq)
+  }
+
+  /** The answer, piece by piece. What came before a cancel is kept; what came before a failure is not, for it will come again. */
+  private async receive({ turn, context }: RunningTurn, request: Request, boundary: number): Promise<number | Failure> {
+    const { core, core: { session, seams, llm } } = this
+    const dispatch = request.dispatch!
+    const draft = new AnswerDraft(core.settings.limits.answer)
+    let message: AssistantMessage
+    const repaired = (at: string): void => core.reporter.report({ kind: 'repaired', plugin: 'loop', seam: 'llm/stream', problem: `${at} had a lone surrogate; it was replaced` })
+    try {
+      llm.issue(request, core.blobs)
+      await pull(seams.stream(turn, request, () => llm.stream(request)), turn.signal, (given) => {
+        const chunk = draft.add(given)
+        if (chunk) session.live.emit('chunk', chunk)
+      })
+      if (!draft.finish) throw new ModelError({ kind: 'network', message: 'the answer ended before it was complete' })
+      message = draft.message(boundary, repaired)
+    } catch (error) {
+      if (turn.signal.aborted) {
+        const said = draft.message(boundary, repaired)
+        // What is parked is asked again, as after a kill.
+        const kept: EventDraft[] = said.content.length > 0 && !isA(turn.signal.reason, ParkedError) ? [{ type: 'assistant/message', data: { message: said, dispatch, interrupted: true } }] : []
+        session.append([{ type: 'request/end', data: { dispatch, outcome: 'aborted', ...draft.told } }, ...kept])
+        throw cancelled(turn.signal)
+      }
+      const failure = toFailure(error)
+      session.append({ type: 'request/end', data: { dispatch, outcome: 'error', ...draft.told, error: failure } })
+      return failure
+    } finally {
+      llm.revoke(request)
+    }
+    const events = session.append([
+      { type: 'request/end', data: { dispatch, outcome: 'ok', ...draft.told } },
+      { type: 'assistant/message', data: { message, dispatch } },
+    ])
+    if (draft.usage) core.budget?.recordUsage(request, draft.usage, context && { contextDigest: context.digest })
+    return events[1]!.seq
+  }
+}
+
+function promptOf(event: SessionEvent | undefined): QueuedPrompt | undefined {
+  if (event?.type !== 'prompt/queued') return undefined
+  const { input, owner, steer } = event.data
+  return { seq: event.seq, input, owner, steer: steer === true }
+}
+
+function verdict(error: unknown): readonly [TurnReason, ErrorRecord?] {
+  if (isA(error, CancelledError)) return ['cancelled', toRecord(error)]
+  return [isA(error, LimitError) ? 'limit' : 'error', toRecord(error)]
+}
+
+function toFailure(error: unknown): Failure {
+  if (isA(error, ModelError)) return error.failure
+  return { kind: isA(error, SeamError) ? 'plugin' : 'unknown', message: messageOf(error) }
+}

@@ -1,0 +1,84 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { type JsonObject, copyJson, messageOf } from '@headrace/message'
+import { AgentError } from '../contract/error.ts'
+import { disown, isObject } from '../seams/guards.ts'
+import type { ToolDefinition, ToolSchemaLike } from '../contract/tool.ts'
+
+/** What checks and describes a tool's arguments, made once. */
+export interface Parameters {
+  /** JSON Schema, as the model is told. */
+  readonly schema: JsonObject
+  /** The arguments as the tool gets them. @throws AgentError that says what does not fit */
+  parse(input: unknown): unknown
+}
+
+const OPTIONS = { strict: false, allErrors: true, validateFormats: false, logger: false } as const
+const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
+/** Judges schemas, and compiles none. */
+const judge = new Ajv2020(OPTIONS)
+
+/** @throws AgentError where the schema is neither a Standard Schema with JSON Schema nor JSON Schema of an object */
+export function toParameters(tool: string, parameters: ToolDefinition['parameters']): Parameters {
+  return isStandard(parameters) ? fromStandard(tool, parameters) : fromJsonSchema(tool, parameters)
+}
+
+function isStandard(parameters: object): parameters is ToolSchemaLike {
+  return '~standard' in parameters
+}
+
+function fromStandard(tool: string, standard: ToolSchemaLike): Parameters {
+  const props = standard['~standard']
+  if (!props.jsonSchema) throw new AgentError('TOOL_INVALID', `tool ${tool}: its ${props.vendor} schema cannot give JSON Schema; use Zod 4.2 or newer, or give plain JSON Schema`)
+  const { $schema: _draft, ...schema } = props.jsonSchema.input({ target: 'draft-2020-12' })
+  return {
+    schema: objectSchema(tool, schema as JsonObject),
+    parse(input) {
+      const result = props.validate(input) as StandardSchemaV1.Result<unknown>
+      disown(result)
+      if (result instanceof Promise) throw new AgentError('TOOL_INVALID', `tool ${tool}: its schema is asynchronous`)
+      if (result.issues) throw new AgentError('ARGUMENTS_INVALID', result.issues.map((issue) => `${pathOf(issue.path)}${issue.message}`).join('; '))
+      return result.value
+    },
+  }
+}
+
+function pathOf(path: StandardSchemaV1.Issue['path']): string {
+  if (!path || path.length === 0) return ''
+  return `${path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')}: `
+}
+
+function fromJsonSchema(tool: string, parameters: JsonObject): Parameters {
+  const schema = objectSchema(tool, parameters)
+  let check: ValidateFunction
+  try {
+    check = compile(structuredClone(schema))
+  } catch (error) {
+    throw new AgentError('TOOL_INVALID', `tool ${tool}: its JSON Schema is wrong: ${messageOf(error)}`, { cause: error })
+  }
+  return {
+    schema,
+    parse(input) {
+      if (check(input)) return input
+      throw new AgentError('ARGUMENTS_INVALID', (check.errors ?? []).slice(0, 8).map(({ instancePath, message, params }) => {
+        const extra = 'additionalProperty' in params ? ` (${String(params.additionalProperty)})` : ''
+        return `${instancePath.slice(1).replaceAll('/', '.') || 'arguments'} ${message ?? 'is wrong'}${extra}`
+      }).join('; '))
+    },
+  }
+}
+
+/** @throws Error for a schema that is wrong, or whose check would come later */
+function compile(schema: JsonObject): ValidateFunction {
+  const { $schema = DIALECT, $async } = schema
+  if ($async !== undefined) throw new TypeError('it has $async, and arguments are checked at once')
+  // One of an older draft, as many servers give, is taken by its words.
+  if ($schema === DIALECT) void judge.validateSchema(schema, true)
+  // One instance for all would keep what it compiled, and its `$id`, of plugins that left too.
+  return new Ajv2020({ ...OPTIONS, validateSchema: false }).compile(schema)
+}
+
+function objectSchema(tool: string, schema: JsonObject): JsonObject {
+  if (!isObject(schema) || (schema.type !== undefined && schema.type !== 'object')) throw new AgentError('TOOL_INVALID', `tool ${tool}: its parameters must be the schema of an object`)
+  return copyJson(schema.type === undefined ? { type: 'object', ...schema } : schema, `tool ${tool}`)
+}
