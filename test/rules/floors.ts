@@ -1,12 +1,12 @@
 /** The house of docs: ground floor first. Plugins stand above briefing, and nothing but the top floor imports them. */
-export const floors = ['message', 'loader', 'session', 'run-context', 'tokens', 'agent', 'briefing', 'plugins', 'model-server', 'testing', 'headrace'] as const
+export const floors = ['message', 'cordis', 'loader', 'session', 'run-context', 'tokens', 'agent', 'briefing', 'plugins', 'model-server', 'testing', 'headrace'] as const
 
 type Floor = (typeof floors)[number]
 
 /** The floor of a package of ours by its name; nothing for others'. */
 export function floorOf(name: string): Floor | undefined {
   if (name.startsWith('@headrace/plugin-')) return 'plugins'
-  return floors.find((floor) => floor !== 'plugins' && (name === `@headrace/${floor}` || name === floor))
+  return name === 'headrace' ? name : floors.find((floor) => floor !== 'plugins' && name === `@headrace/${floor}`)
 }
 
 /** What is wrong with one package's sources importing another; nothing if all is well. */

@@ -1,8 +1,8 @@
 import { type Context, type Fiber, Inject, type Plugin } from 'cordis'
-import { sortListeners } from './order.ts'
+import { isActive, isBelow, isFailed, movingPart, servicesOf, sortListeners } from '@headrace/cordis'
 import type { Plan, Wanted } from './plan.ts'
 import type { Problem } from './problem.ts'
-import { isActive, isFailed, movingPart, waitsFor, whyNot, within } from './state.ts'
+import { waitsFor, whyNot, within } from './state.ts'
 
 interface Run {
   readonly plan: Plan
@@ -35,7 +35,7 @@ export class RunningEntries {
   /** Makes what runs what is wanted; an entry that is wanted and cannot be had stays as it is. Returns what does not run, and why. */
   async realise({ order, plans }: Wanted): Promise<readonly Problem[]> {
     const sound = new Set<string>()
-    for (const { plan: { entry }, fiber } of this.all()) if (await whyNot(fiber) === undefined) sound.add(entry.id)
+    for (const { plan: { entry }, fiber } of this.all()) if (whyNot(fiber) === undefined) sound.add(entry.id)
     for (const id of [...this.ids()].reverse()) {
       if (order.includes(id)) continue
       await this.remove(id)
@@ -62,7 +62,7 @@ export class RunningEntries {
       left = later
     }
     for (const plan of left) {
-      if (isActive(this.runs.get(plan.entry.id)!.fiber)) problems.push(plan.entry.problem(`its new version ${waitsFor(this.ctx, this.lacking(plan))}; the one before runs on`))
+      if (isActive(this.runs.get(plan.entry.id)!.fiber)) problems.push(plan.entry.problem(`its new version ${waitsFor(this.lacking(plan), servicesOf(this.ctx))}; the one before runs on`))
       else problems.push(...await this.bringOne(plan, false))
     }
     return problems
@@ -137,7 +137,11 @@ export class RunningEntries {
     const sorted = [...this.runs].sort(([a], [b]) => order.indexOf(a) - order.indexOf(b))
     this.runs.clear()
     for (const [id, run] of sorted) this.runs.set(id, run)
-    sortListeners(this.ctx, new Map(sorted.map(([, { fiber }], index) => [fiber, index])))
+    // As a fresh boot has them: what was loaded again would be last otherwise, and where listeners nest the order decides.
+    sortListeners(this.ctx, (ctx) => {
+      const rank = sorted.findIndex(([, { fiber }]) => ctx.fiber === fiber || isBelow(ctx.fiber, fiber))
+      return rank < 0 ? undefined : rank
+    })
   }
 
   /** Waits until nothing loads any more, which a late service may start; then says what does not run, but for what was told. */
@@ -146,7 +150,7 @@ export class RunningEntries {
     await this.settle(all)
     const problems: Problem[] = []
     for (const { plan: { entry }, fiber } of all) {
-      const why = told.has(entry.id) ? undefined : await whyNot(fiber)
+      const why = told.has(entry.id) ? undefined : whyNot(fiber)
       if (why !== undefined) problems.push(entry.problem(why))
     }
     return problems

@@ -1,13 +1,11 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Plugin } from 'cordis'
+import type { Fiber, Plugin } from 'cordis'
+import { isActive } from '@headrace/cordis'
 import type { GrowthOptions, Loaded } from './growth-options.ts'
 import { type Harness, type HarnessOptions, harness } from './harness.ts'
 import { ReportedError } from './reports.ts'
-
-/** The state of a fiber that runs. */
-const ACTIVE = 2
 
 /** Workspaces and apps for one plugin under test. */
 export class GrowthBench {
@@ -47,11 +45,11 @@ export class GrowthBench {
   /** Loads the plugin under test into an app, or takes it out and loads it anew. */
   loaderOf(made: Harness): () => Promise<void> {
     const [plugin, config] = (Array.isArray(this.options.plugin) ? this.options.plugin : [this.options.plugin]) as [Plugin, unknown?]
-    let fiber: { dispose(): Promise<void>; readonly state: number } | undefined
+    let fiber: Fiber | undefined
     return async () => {
       await fiber?.dispose()
       fiber = await made.ctx.plugin(plugin, config)
-      if (fiber.state !== ACTIVE) throw new TypeError(`${this.name} is not loaded: does it wait for a service? Give the kit what it needs.`)
+      if (!isActive(fiber)) throw new TypeError(`${this.name} is not loaded: does it wait for a service? Give the kit what it needs.`)
     }
   }
 

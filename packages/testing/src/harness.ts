@@ -1,6 +1,8 @@
 import { Context, type Plugin } from 'cordis'
 import * as agentPlugin from '@headrace/agent'
 import { type Agent, type CreateOptions, type Report, type ResumeOptions, type Settings, checkOptions } from '@headrace/agent'
+import { fibersOf, whyNotRunning } from '@headrace/cordis'
+import { messageOf } from '@headrace/message'
 import { MemoryStore, type SessionEvent, type SessionStore, type Verification, verify } from '@headrace/session'
 import { Reports } from './reports.ts'
 import { type Script, type ScriptedAdapter, scriptedAdapter } from './scripted.ts'
@@ -90,16 +92,13 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
   }
 }
 
-const ACTIVE = 2
-
 /** A plugin that waits for a service says nothing by itself, and a test of it would be green. @throws TypeError that names both */
 async function checkLoaded(ctx: Context): Promise<void> {
-  for (const runtime of ctx.registry.values()) {
-    for (const fiber of runtime.fibers) {
-      await fiber.await().catch(() => undefined)
-      if (fiber.state === ACTIVE) continue
-      const missing = Object.keys(fiber.inject).filter((service) => ctx.get(service) === undefined)
-      throw new TypeError(`plugin ${fiber.name} is not loaded: it waits for ${missing.join(', ') || 'nothing, and failed'}; give the harness the plugin that provides it, in front of it`)
-    }
+  for (const fiber of fibersOf(ctx)) {
+    await fiber.await().catch(() => undefined)
+    const why = whyNotRunning(fiber)
+    if (!why) continue
+    if (why.kind !== 'waits') throw new TypeError(`plugin ${fiber.name} failed to load${why.kind === 'failed' ? `: ${messageOf(why.error)}` : ''}`)
+    throw new TypeError(`plugin ${fiber.name} is not loaded: it waits for ${why.services.join(', ')}; give the harness the plugin that provides it, in front of it`)
   }
 }

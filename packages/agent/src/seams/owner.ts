@@ -1,4 +1,5 @@
 import type { Context } from 'cordis'
+import { pluginOf as nameOfPlugin } from '@headrace/cordis'
 import type { Owner } from '@headrace/message'
 
 /** On a context: the id of the one agent that its listeners, tools and sections serve. */
@@ -23,10 +24,8 @@ export function serves(ctx: Context, agent: string): boolean {
 
 /** The plugin a context belongs to, or `app`; one without a name is its parent's. No name makes a plugin the app (L14). */
 export function pluginOf(ctx: Context): string {
-  for (let { fiber } = ctx; fiber.runtime && fiber.runtime.callback !== scopePlugin.apply; { fiber } = fiber.parent) {
-    const { name } = fiber.runtime
-    if (name) return name.toWellFormed().replace(/\s+/g, '-').replace(/^app(?=\/|$)/, 'app-plugin')
-  }
+  const name = nameOfPlugin(ctx, scopePlugin.apply)
+  if (name !== undefined) return name.toWellFormed().replace(/\s+/g, '-').replace(/^app(?=\/|$)/, 'app-plugin')
   return (Reflect.get(ctx, kAuthor) as string | undefined) ?? 'app'
 }
 

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { Context, Logger } from 'cordis'
+import { type NotRunning, fibersOf, whyNotRunning } from '@headrace/cordis'
 import { messageOf } from '@headrace/message'
 import type { Loader } from '@headrace/loader'
 import { type Config, headrace } from '../plugin.ts'
@@ -10,8 +11,6 @@ import { brief } from './visible.ts'
 /** Cordis' levels: errors 0, warnings 1, information 2, debugging 3. */
 const WARN = 1
 const DEBUG = 3
-/** The state of a fiber that runs. */
-const ACTIVE = 2
 
 type LogMessage = Parameters<typeof Logger.format>[1]
 
@@ -60,13 +59,17 @@ async function telling<T>(terminal: Terminal, debug: boolean, start: (ctx: Conte
 
 /** A plugin that waits for a service, or failed, says nothing by itself. @throws CommandError */
 export function checkActive(ctx: Context): void {
-  for (const runtime of ctx.registry.values()) {
-    for (const fiber of runtime.fibers) {
-      if (fiber.state === ACTIVE) continue
-      const missing = Object.keys(fiber.inject).filter((service) => ctx.get(service) === undefined)
-      const why = missing.length > 0 ? `it waits for ${missing.join(', ')}, which nobody provides` : `its state is ${fiber.state}`
-      throw new CommandError(`the plugin ${fiber.name} does not run: ${why}`)
-    }
+  for (const fiber of fibersOf(ctx)) {
+    const why = whyNotRunning(fiber)
+    if (why) throw new CommandError(`the plugin ${fiber.name} does not run: ${wordsFor(why)}`)
+  }
+}
+
+function wordsFor(why: NotRunning): string {
+  switch (why.kind) {
+    case 'waits': return `it waits for ${why.services.join(', ')}, which nobody provides`
+    case 'failed': return `it failed: ${messageOf(why.error)}`
+    default: return 'it did not come to an end of loading'
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Context } from 'cordis'
 import type {} from '@headrace/agent'
+import { originalOf } from '@headrace/cordis'
 import type { Chunk } from '@headrace/message'
 import { MemoryStore, type SessionEvent } from '@headrace/session'
 import { CommandError } from './error.ts'
@@ -8,8 +9,6 @@ import type { DispatchEvent } from './request-choice.ts'
 
 /** A provider that answers nothing. */
 const DRY = 'dry'
-/** The service behind the view that a context gives of it. */
-const kOriginal = Symbol.for('cordis.original')
 
 /**
  * The first request of an agent in this app, as its plugins make it, taken apart. Nothing is sent: the outermost listener of
@@ -18,7 +17,7 @@ const kOriginal = Symbol.for('cordis.original')
  * @throws CommandError where the app makes no request
  */
 export async function dryTurn(ctx: Context, cwd: string): Promise<Explanation> {
-  Object.defineProperty(Reflect.get(ctx.sessions, kOriginal) as object, 'current', { value: new MemoryStore() })
+  Object.defineProperty(originalOf(ctx.sessions), 'current', { value: new MemoryStore() })
   ctx.llm.adapter(DRY, { stream: answer })
   ctx.on('llm/stream', () => answer(), { prepend: true })
   const agent = await ctx.agents.create({ cwd, model: `${DRY}/model` })

@@ -1,16 +1,10 @@
 import type { Context, Fiber } from 'cordis'
 import { pluginOf } from '@headrace/agent'
+import { type Registration, fibersOf, isBelow, registrationsOf } from '@headrace/cordis'
 import type { Message, Owner } from '@headrace/message'
 import { heuristicCounter } from '@headrace/tokens'
 import type { Explanation } from './explanation.ts'
 import type { Size } from './size.ts'
-
-/** What a plugin registers, in Cordis' own words for it: `tools.define`, `system.section`, `briefing.topic`, `provide`, `on`. */
-export interface Registered {
-  readonly what: string
-  /** Its key, name or event; none where it has none. */
-  readonly key?: string
-}
 
 /** Something of a plugin's in a first request. */
 export interface Cost extends Size {
@@ -26,7 +20,7 @@ export interface Part {
   readonly id: string
   /** What it signs with. */
   readonly plugin: string
-  readonly registered: readonly Registered[]
+  readonly registered: readonly Registration[]
   /** In a first request. `after` is paid again on each. */
   readonly costs: readonly Cost[]
   /** Sums of the costs; tokens are estimates. */
@@ -47,10 +41,10 @@ interface Place extends Top {
 
 /** The plugins of an app, what each registered, and what each costs in a first request. */
 export function inventoryOf(ctx: Context, entries: readonly Top[], request: Explanation | undefined): readonly Part[] {
-  const all = [...ctx.root.registry.values()].flatMap((runtime) => [...runtime.fibers])
+  const all = fibersOf(ctx)
   const tops = entries.flatMap(({ id, fiber }) => [{ id, fiber }, ...partsOfSet(fiber, all)])
   const places = tops.map((top): Place => ({ ...top, fibers: all.filter((fiber) => topOf(fiber, tops) === top.fiber) }))
-  const known = places.map((place) => ({ place, plugin: pluginOf(place.fiber.ctx), registered: place.fibers.flatMap(registeredBy) }))
+  const known = places.map((place) => ({ place, plugin: pluginOf(place.fiber.ctx), registered: place.fibers.flatMap(registrationsOf) }))
   const costs = request ? costsOf(request) : []
   return known.map((part) => {
     const own = costs.filter((cost) => ownerAmong(known, cost) === part)
@@ -69,19 +63,9 @@ function partsOfSet(fiber: Fiber, all: readonly Fiber[]): readonly Top[] {
 }
 
 function topOf(fiber: Fiber, tops: readonly Top[]): Fiber | undefined {
-  for (let at = fiber; at.runtime; at = at.parent.fiber) if (tops.some((top) => top.fiber === at)) return at
-  return undefined
-}
-
-/** What a fiber registered, from the labels of its effects. */
-function registeredBy(fiber: Fiber): readonly Registered[] {
-  type Effect = ReturnType<Fiber['getEffects']>[number]
-  const labels = (effects: readonly Effect[]): readonly string[] => effects.flatMap(({ label, children }) => [label, ...labels(children)])
-  return labels(fiber.getEffects()).flatMap((label) => {
-    const [, what, key] = /^ctx\.([\w.]+)\((?:"(.*)")?\)$/.exec(label) ?? []
-    if (what === undefined || what === 'plugin' || key?.startsWith('internal/')) return []
-    return [{ what, ...(key !== undefined && { key }) }]
-  })
+  // The innermost: a part of a set counts itself.
+  const around = tops.map((top) => top.fiber).filter((top) => top === fiber || isBelow(fiber, top))
+  return around.find((top) => !around.some((other) => isBelow(other, top)))
 }
 
 function costsOf({ tools, system, messages }: Explanation): readonly Cost[] {
@@ -96,7 +80,7 @@ function costsOf({ tools, system, messages }: Explanation): readonly Cost[] {
 }
 
 /** Whose a cost is: by the plugin that signed it; where several sign with that name, by the key that one of them registered. */
-function ownerAmong<T extends { readonly plugin: string; readonly registered: readonly Registered[] }>(parts: readonly T[], { owner }: Cost): T | undefined {
+function ownerAmong<T extends { readonly plugin: string; readonly registered: readonly Registration[] }>(parts: readonly T[], { owner }: Cost): T | undefined {
   const slash = owner.indexOf('/')
   if (slash < 0) return undefined
   const mine = parts.filter(({ plugin }) => plugin === owner.slice(0, slash))

@@ -1,8 +1,9 @@
 import type { Context } from 'cordis'
+import { type Registration, fibersOf } from '@headrace/cordis'
 import { boot, bootFile, shutDown } from './app.ts'
 import { dryTurn } from './dry-turn.ts'
 import { DONE } from './error.ts'
-import { type Part, type Registered, type Top, inventoryOf } from './inventory.ts'
+import { type Part, type Top, inventoryOf } from './inventory.ts'
 import { shownSize } from './sessions.ts'
 import { folderOf } from './store.ts'
 import { table } from './table.ts'
@@ -43,7 +44,7 @@ async function appOf({ app, debug }: PluginsOptions, terminal: Terminal): Promis
     return { ctx, entries: loader.entries }
   }
   const ctx = await boot({}, terminal, debug === true)
-  const fibers = [...ctx.registry.values()].flatMap((runtime) => [...runtime.fibers]).filter((fiber) => fiber.parent.fiber === ctx.fiber)
+  const fibers = fibersOf(ctx).filter((fiber) => fiber.parent.fiber === ctx.fiber)
   return { ctx, entries: fibers.map((fiber) => ({ id: fiber.name, fiber })) }
 }
 
@@ -80,7 +81,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'provide': 'services', 'on': 'listens', 'tools.define': 'tools', 'system.section': 'sections', 'briefing.topic': 'topics', 'llm.adapter': 'models', 'sessions.store': 'the store',
 }
 
-function itemOf({ what, key }: Registered, costs: Part['costs'], plugin: string, times: number): string {
+function itemOf({ what, key }: Registration, costs: Part['costs'], plugin: string, times: number): string {
   const tokens = what === 'on' || what === 'provide' ? 0 : costs.filter(({ owner }) => owner === `${plugin}/${key}`).reduce((sum, cost) => sum + cost.tokens, 0)
   return `${key}${times > 1 ? ` ×${times}` : ''}${tokens > 0 ? ` ~${count(tokens)}` : ''}`
 }

@@ -1,0 +1,218 @@
+import type { Context, Fiber } from 'cordis'
+
+// All that headrace knows of Cordis' insides, none of which Cordis promises. `tests/cordis.spec.ts` pins it.
+
+// --- Listeners ---
+
+/** One listener of an event, as Cordis holds it: the same object for as long as it is registered. */
+export interface Listener {
+  readonly ctx: Context
+  readonly callback: (...args: unknown[]) => unknown
+  /** Called also where the dispatch is filtered by context. */
+  readonly global?: boolean
+  readonly prepend?: boolean
+}
+
+type Lists = Readonly<Record<string, readonly Listener[] | undefined>>
+
+const NONE: readonly Listener[] = Object.freeze([])
+
+/** The listeners of an app. Cordis' lists are read once: each look at `ctx.events` makes a new proxy. */
+export class Listeners {
+  private readonly lists: Lists
+
+  constructor(ctx: Context) {
+    this.lists = ctx.events._hooks
+  }
+
+  /** Names of the events that somebody listens to. */
+  events(): readonly string[] {
+    return Object.keys(this.lists)
+  }
+
+  /** Those of an event, the outermost first: the list itself, which changes with what is loaded. */
+  of(event: string): readonly Listener[] {
+    return this.lists[event] ?? NONE
+  }
+
+  /** True while the listener is registered: its plugin was neither unloaded nor reloaded. */
+  has(event: string, listener: Listener): boolean {
+    return this.of(event).includes(listener)
+  }
+}
+
+/**
+ * Sorts the listeners of an app in place by the rank of their contexts; those without a rank keep their place. What is prepended stands
+ * in the reverse order, as after a fresh boot.
+ */
+export function sortListeners(ctx: Context, rankOf: (ctx: Context) => number | undefined): void {
+  for (const list of Object.values(ctx.events._hooks) as Listener[][]) {
+    for (const prepend of [false, true]) {
+      const places: number[] = []
+      const ranked: { readonly listener: Listener; readonly rank: number }[] = []
+      for (const [place, listener] of list.entries()) {
+        const rank = (listener.prepend === true) === prepend ? rankOf(listener.ctx) : undefined
+        if (rank === undefined) continue
+        places.push(place)
+        ranked.push({ listener, rank })
+      }
+      ranked.sort((a, b) => (prepend ? b.rank - a.rank : a.rank - b.rank))
+      for (const [index, { listener }] of ranked.entries()) list[places[index]!] = listener
+    }
+  }
+}
+
+// --- Fibers ---
+
+const STATES = ['pending', 'loading', 'active', 'failed', 'disposed', 'unloading'] as const
+
+/** The state of a plugin's fiber. Cordis' own enum exists only at run time: its declaration cannot be used by isolated modules. */
+export type FiberState = (typeof STATES)[number]
+
+export function stateOf(fiber: Fiber): FiberState {
+  const state = STATES[fiber.state]
+  // Cordis leaves a failed fiber in its state when it is disposed.
+  return state === 'failed' && fiber.uid === null ? 'disposed' : state
+}
+
+export function isActive(fiber: Fiber): boolean {
+  return stateOf(fiber) === 'active'
+}
+
+export function isFailed(fiber: Fiber): boolean {
+  return stateOf(fiber) === 'failed'
+}
+
+/** All plugins of an app that are loaded, also those that do not run, in the order in which their plugin was first loaded. */
+export function fibersOf(ctx: Context): readonly Fiber[] {
+  return [...ctx.root.registry.values()].flatMap((runtime) => [...runtime.fibers])
+}
+
+/** The fiber and those that it was loaded in, from the inside outwards; the app's own root is left out. */
+function* upFrom(fiber: Fiber): Generator<Fiber> {
+  for (let at = fiber; at.runtime; at = at.parent.fiber) yield at
+}
+
+/** True where `fiber` was loaded by `top`, or by a part of it. */
+export function isBelow(fiber: Fiber, top: Fiber): boolean {
+  for (const { parent } of upFrom(fiber)) if (parent.fiber === top) return true
+  return false
+}
+
+/** What a plugin loaded, and what that loaded. */
+export function partsOf(fiber: Fiber): readonly Fiber[] {
+  return fibersOf(fiber.ctx).filter((other) => isBelow(other, fiber))
+}
+
+/** The first fiber of the app that is loading or unloading. */
+export function loadingFiber(ctx: Context): Fiber | undefined {
+  for (const runtime of ctx.root.registry.values()) {
+    for (const fiber of runtime.fibers) if (['loading', 'unloading'].includes(stateOf(fiber))) return fiber
+  }
+  return undefined
+}
+
+/** A fiber, or a part of it, that is loading or unloading. */
+export function movingPart(fiber: Fiber): Fiber | undefined {
+  return [fiber, ...partsOf(fiber)].find(({ inertia }) => inertia !== undefined)
+}
+
+/** Calls back when a plugin unloads or fails. One Cordis listener for all that waits. */
+export class Departures {
+  private readonly waiting = new WeakMap<Fiber, Set<() => void>>()
+
+  constructor(ctx: Context) {
+    ctx.on('internal/status', (fiber) => {
+      if (['active', 'loading'].includes(stateOf(fiber))) return
+      for (const gone of this.waiting.get(fiber) ?? []) gone()
+    }, { global: true })
+  }
+
+  /** Calls back when the fiber leaves; returns the call that stops waiting. The app itself never leaves. */
+  watch(fiber: Fiber, gone: () => void): () => void {
+    if (!fiber.runtime) return () => undefined
+    let set = this.waiting.get(fiber)
+    if (!set) this.waiting.set(fiber, (set = new Set()))
+    set.add(gone)
+    return () => void set.delete(gone)
+  }
+}
+
+// --- Owners ---
+
+/**
+ * The name of the plugin that a context belongs to; a plugin without a name belongs to the one that loaded it. `undefined` for the app.
+ *
+ * @param boundary the `apply` of a plugin at which the walk ends: what is registered there counts as the app's
+ */
+export function pluginOf(ctx: Context, boundary?: unknown): string | undefined {
+  for (const { runtime } of upFrom(ctx.fiber)) {
+    if (boundary !== undefined && runtime!.callback === boundary) return undefined
+    if (runtime!.name) return runtime!.name
+  }
+  return undefined
+}
+
+/** What a plugin registered: `on` with an event, `provide` with a service, `tools.define` with a name. */
+export interface Registration {
+  /** The call on its context, without `ctx.`. */
+  readonly what: string
+  /** Its first argument, where that is a text. */
+  readonly key?: string
+}
+
+/** What a plugin registered itself, without its parts, from the labels of its effects. */
+export function registrationsOf(fiber: Fiber): readonly Registration[] {
+  type Effect = ReturnType<Fiber['getEffects']>[number]
+  const labels = (effects: readonly Effect[]): readonly string[] => effects.flatMap(({ label, children }) => [label, ...labels(children)])
+  return labels(fiber.getEffects()).flatMap((label) => {
+    const [, what, key] = /^ctx\.([\w.]+)\((?:"(.*)")?\)$/.exec(label) ?? []
+    if (what === undefined || what === 'plugin' || key?.startsWith('internal/')) return []
+    return [{ what, ...(key !== undefined && { key }) }]
+  })
+}
+
+/** A service itself, behind the view of it that a context gives. */
+export function originalOf<T extends object>(service: T): T {
+  return (Reflect.get(service, Symbol.for('cordis.original')) as T | undefined) ?? service
+}
+
+// --- Why a plugin does not run ---
+
+/** Why a plugin does not run. `waits`: for services that nobody provides; `provided` are those that somebody does. */
+export type NotRunning =
+  | { readonly kind: 'waits'; readonly services: readonly string[]; readonly provided: readonly string[] }
+  | { readonly kind: 'failed'; readonly error: unknown; /** The part of it that failed. */ readonly part?: Fiber }
+  | { readonly kind: 'loading' }
+  | { readonly kind: 'unloaded' }
+
+/** Why a plugin does not run; nothing where it does. A part of it that failed counts, one that waits for a service does not. */
+export function whyNotRunning(fiber: Fiber): NotRunning | undefined {
+  const state = stateOf(fiber)
+  if (state === 'active') {
+    const part = partsOf(fiber).find(isFailed)
+    return part && { kind: 'failed', error: errorOf(part), part }
+  }
+  if (state === 'disposed') return { kind: 'unloaded' }
+  // A config that its schema refuses leaves the fiber pending, with an error.
+  if (state === 'failed' || errorOf(fiber) !== undefined) return { kind: 'failed', error: errorOf(fiber) }
+  const services = state === 'pending' ? missingServices(fiber) : []
+  return services.length > 0 ? { kind: 'waits', services, provided: servicesOf(fiber.ctx) } : { kind: 'loading' }
+}
+
+/** What made a fiber fail; it keeps it until it is updated. */
+function errorOf(fiber: Fiber): unknown {
+  return (fiber as unknown as { readonly _error?: unknown })._error
+}
+
+/** Services that a plugin injects and that nobody provides where it stands. */
+export function missingServices(fiber: Fiber): readonly string[] {
+  return Object.keys(fiber.inject).filter((service) => (fiber.ctx.get(service) as unknown) === undefined)
+}
+
+/** Names of the services of an app, wherever they are provided, by plugins that run. */
+export function servicesOf(ctx: Context): readonly string[] {
+  const { store } = ctx.reflect
+  const provided = Object.getOwnPropertySymbols(store).map((key) => store[key]!).filter(({ fiber }) => isActive(fiber))
+  return [...new Set(provided.map(({ name }) => name))]
+}
