@@ -92,7 +92,7 @@ it('a plugin that is unloaded after changing the model: the config stays, and it
   await h.run('a')
   await fiber.dispose()
   await h.run('b')
-  expect(h.requests.map(({ config }) => config.model)).toEqual(['chosen', 'chosen'])
+  expect(h.requests.map(({ config }) => config.model)).toEqual(['scripted/chosen', 'scripted/chosen'])
   expect(h.agent.session.requestHeader()!.owners.config!.model).toBe('chooser/request')
   expect(headers(await h.events())).toHaveLength(1)
   await whole(h)
@@ -159,7 +159,7 @@ it('a turn started by a prompt, a steer, an inject and a prompt, a resumed queue
       ctx.agents.after('a', () => 'after')
       ctx.on('agent/request', (_a, _t, _s, _c, next) => { ran.push('request'); return next() })
     })],
-    script: (request, index) => (index === 4 || (index > 5 && index < 8 && request.config.model === 'model') ? { error: { kind: 'server' } } : 'ok'),
+    script: (request, index) => (index === 4 || (index > 5 && index < 8 && request.config.model === 'scripted/model') ? { error: { kind: 'server' } } : 'ok'),
   })
   await h.run('prompt')
   h.agent.steer('steer')
@@ -174,7 +174,7 @@ it('a turn started by a prompt, a steer, an inject and a prompt, a resumed queue
   const framing = h.requests.map(({ system, tools, messages, segments: { prefix, before, after } }) =>
     JSON.stringify([system, tools, messages.slice(0, 2), messages.slice(-1), prefix, before, after]))
   expect(new Set(framing).size).toBe(1)
-  expect(h.requests.map(({ config }) => config.model)).toEqual(['model', 'model', 'model', 'model', 'model', 'model', 'model', 'model', 'two'])
+  expect(h.requests.map(({ config }) => config.model)).toEqual(['scripted/model', 'scripted/model', 'scripted/model', 'scripted/model', 'scripted/model', 'scripted/model', 'scripted/model', 'scripted/model', 'scripted/two'])
   expect(ran.filter((seam) => seam === 'request')).toHaveLength(h.requests.length)
   expect(ran.filter((seam) => seam === 'messages')).toHaveLength(6)
   await whole(h)
@@ -318,7 +318,7 @@ describe('failures', () => {
     h.agent.wake()
     await h.agent.idle()
     await h.run('d')
-    expect(h.requests.map(({ config }) => config.model)).toEqual(['model', 'two', 'model', 'model', 'two', 'model'])
+    expect(h.requests.map(({ config }) => config.model)).toEqual(['scripted/model', 'scripted/two', 'scripted/model', 'scripted/model', 'scripted/two', 'scripted/model'])
     await whole(h)
   })
 })

@@ -138,7 +138,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   'Which model, how warm: agent/request': async (plugin) => {
     const app = await start(plugin, { plugins: [tool('work')], script: [calls('work'), calls('work'), 'ok'] })
     await app.run('Go')
-    expect(app.requests.map(({ config }) => config.model)).toEqual(['small', 'large', 'large'])
+    expect(app.requests.map(({ config }) => config.model)).toEqual(['scripted/small', 'scripted/large', 'scripted/large'])
     return app
   },
   'Around the history: agent/request-messages': async (plugin) => {
@@ -158,7 +158,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   'When a request failed: agent/request-error': async (plugin) => {
     const app = await start(plugin, { script: [{ error: { kind: 'rate-limit' } }, 'ok', 'ok', { error: { kind: 'server' } }] })
     for (const prompt of ['One', 'Two']) expect(await app.run(prompt)).toMatchObject({ reason: 'done' })
-    expect(app.requests.map(({ config }) => config.model)).toEqual(['model', 'small', 'model'])
+    expect(app.requests.map(({ config }) => config.model)).toEqual(['scripted/model', 'scripted/small', 'scripted/model'])
     expect(await app.run('Three')).toMatchObject({ reason: 'error' })
     return app
   },

@@ -130,7 +130,7 @@ describe('docs/log-format.md is enough to write a reader', () => {
 
   it('that sees what was changed: any message, the system prompt, a tool, the config', () => {
     const log = read('whole')
-    for (const [from, to] of [['Before.', 'Behind.'], ['Answer 2.', 'Answer 3.'], ['é a: 1e21', 'é a: 1e22'], ['After a.', 'After b.'], ['Line one', 'Line two'], ['Tool b.', 'Tool c.'], ['An opener', 'No opener'], ['Framing', 'Nothing'], ['other', 'third'], ['"small"', '"large"'], ['What was', 'What is']] as const) {
+    for (const [from, to] of [['Before.', 'Behind.'], ['Answer 2.', 'Answer 3.'], ['é a: 1e21', 'é a: 1e22'], ['After a.', 'After b.'], ['Line one', 'Line two'], ['Tool b.', 'Tool c.'], ['An opener', 'No opener'], ['Framing', 'Nothing'], ['other', 'third'], ['/small"', '/large"'], ['What was', 'What is']] as const) {
       expect(log).toContain(from)
       expect([from, readRequests(readEvents(log.replace(from, to))).differences.length > 0]).toEqual([from, true])
       expect(badLines(log.replace(from, to)).length).toBe(1)

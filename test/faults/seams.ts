@@ -52,8 +52,8 @@ export const SEAMS: readonly Seam[] = [
     places: [(value) => value, (value) => [value], (value) => [{ role: 'system', content: value }], (value) => [{ role: 'user', content: [{ type: 'text', text: value }] }]],
   },
   {
-    seam: 'agent/request', deadline: true, answer: { provider: 'scripted', model: 'model', temperature: 0.5 }, without: 'lost', broken: ends('agent/request'),
-    places: [(value) => value, (value) => ({ provider: 'scripted', model: value }), (value) => ({ provider: 'scripted', model: 'model', temperature: value })],
+    seam: 'agent/request', deadline: true, answer: { model: 'scripted/model', temperature: 0.5 }, without: 'lost', broken: ends('agent/request'),
+    places: [(value) => value, (value) => ({ model: value }), (value) => ({ model: 'scripted/model', temperature: value })],
   },
   {
     seam: 'agent/request-messages', deadline: true, answer: { before: ['mine'], after: [] }, without: 'lost', broken: ends('agent/request-messages'),

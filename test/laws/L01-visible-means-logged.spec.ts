@@ -117,7 +117,7 @@ describe('L1 Visible means logged', () => {
     session.append([
       { type: 'turn/start', data: { turn: 1, woke: 'wake' } },
       { type: 'step/start', data: { turn: 1, step: 1 } },
-      () => session.headers.owed({ config: { provider: 'p', model: 'm' }, owners: {} }),
+      () => session.headers.owed({ config: { model: 'p/m' }, owners: {} }),
     ])
     const wrong = session.append({ type: 'request/dispatch', data: { boundary: 2, history: '0'.repeat(64), digest: '0'.repeat(64) } })
     expect(thrownBy(() => session.checkDispatch(wrong))).toMatchObject({ code: 'LOG_DIFFERS' })
@@ -126,5 +126,5 @@ describe('L1 Visible means logged', () => {
 
 function forged(session?: string): Request {
   const { signal } = new AbortController()
-  return { ...(session !== undefined && { session }), config: { provider: 'scripted', model: 'm' }, messages: [system('x')], owners: ['app'], segments: { prefix: 0, before: 0, history: 1, after: 0 }, signal }
+  return { ...(session !== undefined && { session }), config: { model: 'scripted/m' }, messages: [system('x')], owners: ['app'], segments: { prefix: 0, before: 0, history: 1, after: 0 }, signal }
 }

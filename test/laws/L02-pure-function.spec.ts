@@ -65,7 +65,7 @@ describe('L2 A request is a pure function', () => {
     const kept = {
       prefix: [structuredClone(message)],
       framing: { before: [structuredClone(message)], after: [structuredClone(message)] },
-      config: { provider: 'scripted', model: 'model', stop: ['END'], providerOptions: { deep: { list: [1] } } },
+      config: { model: 'scripted/model', stop: ['END'], providerOptions: { deep: { list: [1] } } },
       parameters: { type: 'object', properties: { path: { type: 'string' } } },
       injected: structuredClone(message),
     }

@@ -38,7 +38,7 @@ describe('L6 Config-only means config only', () => {
       })],
     })
     await run('Hi.')
-    expect(requests.map(({ config }) => config.model)).toEqual(['model', 'model'])
+    expect(requests.map(({ config }) => config.model)).toEqual(['scripted/model', 'scripted/model'])
     expect(thrown.map((error) => error instanceof TypeError)).toEqual([true, false, true, true, true, true])
   })
 
@@ -52,7 +52,7 @@ describe('L6 Config-only means config only', () => {
     await made.run('One.')
     await made.resume({ config: { temperature: 0.7 } })
     await made.run('Two.')
-    expect(list).toMatchObject([{ temperature: 0.1, topP: 0.5, stop: ['END'] }, { provider: 'scripted', model: 'model', temperature: 0.7, topP: 0.5, stop: ['END'], maxOutputTokens: 100 }])
+    expect(list).toMatchObject([{ temperature: 0.1, topP: 0.5, stop: ['END'] }, { model: 'scripted/model', temperature: 0.7, topP: 0.5, stop: ['END'], maxOutputTokens: 100 }])
     await expectRebuilds(made)
   })
 
@@ -66,8 +66,8 @@ describe('L6 Config-only means config only', () => {
     model = 'small'
     await made.run('Three.')
     await made.run('Four.')
-    expect(list.map((seed) => seed.model)).toEqual(['model', 'big', 'big', 'small'])
-    expect(made.requests.map(({ config }) => config.model)).toEqual(['big', 'big', 'small', 'small'])
+    expect(list.map((seed) => seed.model)).toEqual(['scripted/model', 'scripted/big', 'scripted/big', 'scripted/small'])
+    expect(made.requests.map(({ config }) => config.model)).toEqual(['scripted/big', 'scripted/big', 'scripted/small', 'scripted/small'])
   })
 
   it('the same holds for a resume that says nothing: the log beats defaults', async () => {
@@ -78,7 +78,7 @@ describe('L6 Config-only means config only', () => {
     const list: CallConfig[] = []
     await made.ctx.plugin(seeds(list))
     await made.run('Two.')
-    expect(list[0]!.model).toBe('big')
+    expect(list[0]!.model).toBe('scripted/big')
   })
 
   it('a substitute lasts for its step: seeds and the resume baseline pass over it', async () => {
@@ -91,13 +91,13 @@ describe('L6 Config-only means config only', () => {
       })],
     })
     await made.run('One.')
-    expect(made.requests.map(({ config }) => config.model)).toEqual(['model', 'spare', 'model'])
-    expect(list.map((seed) => seed.model)).toEqual(['model', 'spare', 'model'])
-    expect(eventsOf(await made.events(), 'request/header-delta').map(({ data }) => [data.delta.config!.model, data.substitute])).toEqual([['spare', true], ['model', undefined]])
+    expect(made.requests.map(({ config }) => config.model)).toEqual(['scripted/model', 'scripted/spare', 'scripted/model'])
+    expect(list.map((seed) => seed.model)).toEqual(['scripted/model', 'scripted/spare', 'scripted/model'])
+    expect(eventsOf(await made.events(), 'request/header-delta').map(({ data }) => [data.delta.config!.model, data.substitute])).toEqual([['scripted/spare', true], ['scripted/model', undefined]])
     await made.run('Two.')
     await made.resume()
     await made.run('Three.')
-    expect(made.requests.slice(3).map(({ config }) => config.model)).toEqual(['model', 'spare', 'model'])
+    expect(made.requests.slice(3).map(({ config }) => config.model)).toEqual(['scripted/model', 'scripted/spare', 'scripted/model'])
     await expectRebuilds(made)
   })
 
@@ -118,10 +118,10 @@ describe('L6 Config-only means config only', () => {
     made.agent.configure({ model: 'other' })
     await made.run('Two.')
     await made.run('Three.')
-    expect(list).toMatchObject([{ model: 'model', temperature: 0.3 }, { model: 'other', temperature: 0.3 }, { model: 'other', temperature: 0.3 }])
+    expect(list).toMatchObject([{ model: 'scripted/model', temperature: 0.3 }, { model: 'scripted/other', temperature: 0.3 }, { model: 'scripted/other', temperature: 0.3 }])
     await made.resume()
     await made.run('Four.')
-    expect(list.at(-1)).toMatchObject({ model: 'other', temperature: 0.3 })
+    expect(list.at(-1)).toMatchObject({ model: 'scripted/other', temperature: 0.3 })
   })
 
   it.each(['agent/session-prefix', 'agent/request', 'agent/request-messages', 'llm/stream'] as const)('also where it is called inside %s', async (seam) => {
@@ -145,16 +145,16 @@ describe('L6 Config-only means config only', () => {
     const list: CallConfig[] = []
     const made = await app({
       plugins: [seeds(list), plugin('rescue', (ctx) => {
-        ctx.on('agent/request-error', async () => ({ retry: { config: { provider: 'scripted' } } }))
+        ctx.on('agent/request-error', async () => ({ retry: { config: { model: 'scripted/model' } } }))
       })],
     })
     await made.run('One.')
-    made.agent.configure({ provider: 'nowhere', temperature: 0.5 })
+    made.agent.configure({ model: 'nowhere/model', temperature: 0.5 })
     await made.run('Two.')
     list.length = 0
     await made.run('Three.')
-    expect(list[0]).toMatchObject({ provider: 'nowhere', temperature: 0.5 })
-    expect(made.requests.map(({ config }) => config.provider)).toEqual(['scripted', 'scripted', 'scripted'])
+    expect(list[0]).toMatchObject({ model: 'nowhere/model', temperature: 0.5 })
+    expect(made.requests.map(({ config }) => config.model)).toEqual(['scripted/model', 'scripted/model', 'scripted/model'])
     await expectRebuilds(made)
   })
 
@@ -165,7 +165,77 @@ describe('L6 Config-only means config only', () => {
     await made.run('One.')
     await fiber.dispose()
     await made.run('Two.')
-    expect(made.requests.map(({ config }) => config.model)).toEqual(['big', 'big'])
-    expect(made.agent.session.requestHeader()!.owners.config).toMatchObject({ model: 'chooser/request', provider: 'app' })
+    expect(made.requests.map(({ config }) => config.model)).toEqual(['scripted/big', 'scripted/big'])
+    expect(made.agent.session.requestHeader()!.owners.config).toMatchObject({ model: 'chooser/request' })
+  })
+
+  describe('a model is `provider/name`', () => {
+    it('and one of another provider goes there, from a seam as from anywhere', async () => {
+      const asked: [provider: string, model: string][] = []
+      const made = await app({
+        plugins: [plugin('other', (ctx) => void ctx.llm.adapter('other', {
+          async *stream(_request, { provider, model }) {
+            asked.push([provider, model])
+            yield { type: 'text', text: 'ok' }
+            yield { type: 'finish', reason: 'stop' }
+          },
+        })), sets('chooser', () => ({ model: 'other/maker/large' }))],
+      })
+      expect((await made.run('One.')).reason).toBe('done')
+      expect(asked).toEqual([['other', 'maker/large']])
+      await made.agent.ask(['A title?'], { purpose: 'title', config: { model: 'small' } })
+      expect(asked[1]).toEqual(['other', 'small'])
+      const events = await made.events()
+      expect(JSON.stringify(events)).not.toContain('"provider"')
+      expect(eventsOf(events, 'request/dispatch').at(-1)!.data).toMatchObject({ config: { model: 'other/small' } })
+    })
+
+    it('without a slash it keeps the provider of what it replaces: what `next()` returned in a listener, else the baseline', async () => {
+      const list: CallConfig[] = []
+      const made = await app({
+        plugins: [
+          sets('outer', () => ({ model: 'large' })),
+          plugin('inner', (ctx) => void ctx.on('agent/request', async (_agent, _turn, _step, _config, next) => {
+            await next()
+            return { model: 'scripted/inner' }
+          })),
+          seeds(list),
+        ],
+        agent: { model: 'elsewhere/model' },
+      })
+      await made.run('One.')
+      expect(made.requests.map(({ config }) => config.model)).toEqual(['scripted/large'])
+      made.agent.configure({ model: 'patched' })
+      await made.run('Two.')
+      expect(list.at(-1)!.model).toBe('scripted/patched')
+      const child = await made.ctx.agents.fork('test', { id: 'child', model: 'forked' })
+      expect(child.id).toBe('child')
+      await child.prompt('Three.').result
+      expect(list.at(-1)!.model).toBe('scripted/forked')
+    })
+
+    it('with none to keep it is refused where it is given', async () => {
+      const made = await app()
+      const refusal = /names no provider, and replaces no model that has one; write provider\/name/
+      await expect(made.ctx.agents.create({ model: 'bare' })).rejects.toThrow(refusal)
+      expect(() => made.ctx.agents.default({ model: 'bare' })).toThrow(refusal)
+      const bare = await made.ctx.agents.create({ id: 'bare' })
+      expect(() => bare.configure({ model: 'bare' })).toThrow(refusal)
+      await bare.dispose()
+      await expect(made.ctx.agents.resume('bare', { model: 'bare' })).rejects.toThrow(refusal)
+      await (await made.ctx.agents.resume('bare', { model: 'scripted/model' })).dispose()
+      const fallback = made.ctx.agents.default({ model: 'scripted/first' })
+      made.ctx.agents.default({ model: 'second' })
+      const agent = await made.ctx.agents.create({ model: 'third' })
+      await agent.prompt('One.').result
+      fallback()
+      expect(made.requests.at(-1)!.config.model).toBe('scripted/third')
+    })
+
+    it('and there is no field beside it', async () => {
+      const made = await app({ reports: 'allow' })
+      expect(() => made.agent.configure({ provider: 'p', model: 'm' } as never)).toThrow('has no field "provider": it stands in front of the model')
+      await expect(made.ctx.agents.create({ config: { provider: 'p' } } as never)).rejects.toThrow('has no field "provider"')
+    })
   })
 })

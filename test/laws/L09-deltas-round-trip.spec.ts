@@ -5,7 +5,7 @@ import { type EpochHeader, HeaderFold, type SessionEvent, applyHeaderDelta, diff
 import { header, headers } from '../../packages/session/tests/header-arbitrary.ts'
 import { app, eventsOf, expectRebuilds, plugin, system, tool } from './help.ts'
 
-const config = { provider: 'p', model: 'm' }
+const config = { model: 'p/m' }
 const schema = (name: string): ToolSchema => ({ name, description: `The tool ${name}.`, parameters: { type: 'object' } })
 const base: EpochHeader = { config, system: 'one\ntwo\nthree', tools: [schema('a'), schema('c')], prefix: [system('prefix')], owners: {} }
 

@@ -3,7 +3,7 @@ import { type EpochHeader, applyHeaderDelta, diffHeader, toHeader } from '@headr
 import { requestDigests } from '@headrace/message'
 import { app, eventsOf, expectRebuilds, plugin, system, textsOf, tool } from './help.ts'
 
-const config = { provider: 'p', model: 'm' }
+const config = { model: 'p/m' }
 const FIELDS = ['system', 'tools', 'prefix', 'before', 'after'] as const
 const full: EpochHeader = {
   config, system: 'text', tools: [{ name: 'a', description: '', parameters: {} }], prefix: [system('p')], before: [system('b')], after: [system('a')],

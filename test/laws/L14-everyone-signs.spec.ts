@@ -52,7 +52,7 @@ describe('L14 Everyone signs', () => {
     const { owners } = made.agent.session.requestHeader()!
     expect(owners.system).toEqual([{ owner: 'a/role', length: 3 }, { owner: 'b/tone', length: 5 }])
     expect(owners.tools).toEqual({ look: 'a/look', mine: expect.stringMatching(/^app/) as unknown })
-    expect(owners.config).toEqual({ provider: 'app', model: 'app', temperature: 'app', topP: 'b/request', maxOutputTokens: 'app' })
+    expect(owners.config).toEqual({ model: 'app', temperature: 'app', topP: 'b/request', maxOutputTokens: 'app' })
   })
 
   it.each<[string, unknown]>([

@@ -98,7 +98,7 @@ describe('L15 Nobody is dropped: what next() returned, or would have, stands', (
     })] })
     expect(await made.run('Hi.')).toMatchObject({ reason: 'done' })
     expect(textsOf(made.requests[0]!)).toEqual(['mine', 'Hi.', 'my after'])
-    expect(made.requests[0]!.config).toEqual({ provider: 'scripted', model: 'model', temperature: 0.1 })
+    expect(made.requests[0]!.config).toEqual({ model: 'scripted/model', temperature: 0.1 })
     expect(textsOf(made.requests[1]!)).toEqual(['mine', 'Hi.', '', 'look: fine', 'my context', 'my after'])
     const logged = eventsOf(await made.events(), 'agent/override').map(({ data }) => data)
     expect(logged).toEqual(expect.arrayContaining([

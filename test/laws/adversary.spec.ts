@@ -345,7 +345,7 @@ describe('L19 Unloading unloads', () => {
     const [one, two] = [await made.ctx.plugin(saying('one')), await made.ctx.plugin(saying('two'))]
     await one.dispose()
     await (await made.ctx.agents.create({ id: 'a' })).prompt('Hi.').result
-    expect(made.requests.at(-1)!.config.model).toBe('two')
+    expect(made.requests.at(-1)!.config.model).toBe('scripted/two')
     await two.dispose()
     expect(await (await made.ctx.agents.create({ id: 'b' })).prompt('Hi.').result).toMatchObject({ reason: 'error', error: { code: 'CONFIG_INVALID' } })
   })
@@ -400,7 +400,7 @@ describe('Hostile logs', () => {
       log.push({ seq: log.length, time: 0, type: 'request/header-delta', data: { delta: { system: { head: lines, tail: lines, lines: [] } } } } satisfies SessionEvent)
     }
     expect(verify(log).difference?.what).toContain('keeps 4 lines of 2')
-    expect(() => applyHeaderDelta({ config: { provider: 'p', model: 'm' }, owners: {} }, { system: { head: 1, tail: 0, lines: [] } })).toThrow('keeps 1 lines of 0')
+    expect(() => applyHeaderDelta({ config: { model: 'p/m' }, owners: {} }, { system: { head: 1, tail: 0, lines: [] } })).toThrow('keeps 1 lines of 0')
   })
 
   it.each([[{ cwd: 5 }, /cwd must be a string/], [{ context: null }, undefined]])('one with %j is refused or resumed, and leaves no lease behind', async (wrong, problem) => {

@@ -90,7 +90,7 @@ it('a session that was cut off before its first request goes on with the config 
     const agent = await h.ctx.agents.fork('test', { at, id: `at-${at}` })
     await agent.idle()
     await agent.prompt('Go').result
-    expect(h.requests.at(-1)!.config, events[at]!.type).toEqual({ provider: 'scripted', model: 'model', temperature: 0.5 })
+    expect(h.requests.at(-1)!.config, events[at]!.type).toEqual({ model: 'scripted/model', temperature: 0.5 })
   }
   await h.dispose()
 })

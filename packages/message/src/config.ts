@@ -3,9 +3,10 @@ import { type JsonObject, copyJson, isPlain } from './json.ts'
 
 /** How a model is called: plain JSON, a header field of every request. */
 export interface CallConfig {
-  /** Name of the adapter that `ctx.llm.adapter()` registered. */
-  readonly provider: string
-  /** The provider's own name of the model. */
+  /**
+   * `provider/name`, split at the first slash: the name under which `ctx.llm.adapter()` registered the provider, and the provider's own
+   * name of the model. In a patch a name without a slash keeps the provider of what it replaces.
+   */
   readonly model: string
   readonly temperature?: number
   readonly topP?: number
@@ -29,8 +30,7 @@ export class ConfigError extends HeadraceError {
 }
 
 const checks: { readonly [F in ConfigField]: readonly [test: (value: unknown) => boolean, expected: string] } = {
-  provider: [isName, 'a non-empty string'],
-  model: [isName, 'a non-empty string'],
+  model: [isModel, 'a name such as "deepseek/deepseek-chat"'],
   temperature: [Number.isFinite, 'a finite number'],
   topP: [Number.isFinite, 'a finite number'],
   maxOutputTokens: [(value) => Number.isSafeInteger(value) && (value as number) > 0, 'a positive integer'],
@@ -50,6 +50,7 @@ export const CONFIG_FIELDS = Object.keys(checks) as readonly ConfigField[]
 export function toConfigPatch(input: unknown, at = 'config'): Partial<CallConfig> {
   if (typeof input !== 'object' || input === null || !isPlain(input)) throw new ConfigError(at, 'must be an object, as {} makes one')
   const unknown = Object.keys(input).find((key) => !Object.hasOwn(checks, key))
+  if (unknown === 'provider') throw new ConfigError(at, 'has no field "provider": it stands in front of the model, as in model: "deepseek/deepseek-chat"')
   if (unknown !== undefined) throw new ConfigError(at, `has an unknown field ${JSON.stringify(unknown)}; it may have ${CONFIG_FIELDS.join(', ')}`)
   const source = input as Record<ConfigField, unknown>
   const result: Record<string, unknown> = {}
@@ -65,21 +66,52 @@ export function toConfigPatch(input: unknown, at = 'config'): Partial<CallConfig
   return copyJson(result, at)
 }
 
-/** A whole config: {@link toConfigPatch}, with `provider` and `model`. */
-export function toConfig(input: unknown, at = 'config'): CallConfig {
-  const config = toConfigPatch(input, at)
-  for (const field of ['provider', 'model'] as const) {
-    if (config[field] === undefined) throw new ConfigError(at, `has no ${field}; name one, e.g. model: "deepseek/deepseek-chat"`)
-  }
+/**
+ * A whole config: {@link toConfigPatch}, with a `model`. One without a slash keeps the provider of `base`.
+ *
+ * @throws ConfigError, JsonError
+ */
+export function toConfig(input: unknown, at = 'config', base?: string): CallConfig {
+  const config = resolveModel(toConfigPatch(input, at), base, at)
+  if (config.model === undefined) throw new ConfigError(at, `has no model; name one, e.g. ${EXAMPLE}`)
   return config as CallConfig
 }
 
-/** Splits `provider/model` at the first slash; a name without one has no provider. */
-export function parseModel(name: string): Partial<Pick<CallConfig, 'provider'>> & Pick<CallConfig, 'model'> {
-  const slash = name.indexOf('/')
-  return slash < 1 ? { model: name } : { provider: name.slice(0, slash), model: name.slice(slash + 1) }
+/**
+ * A patch whose model is whole: a name without a slash gets the provider of the model that it replaces.
+ *
+ * @throws ConfigError where there is none
+ */
+export function resolveModel<C extends Partial<CallConfig>>(patch: C, base: string | undefined, at = 'config'): C {
+  const { model } = patch
+  if (model === undefined || model.includes('/')) return patch
+  if (base === undefined || !base.includes('/')) {
+    throw new ConfigError(`${at}.model`, `${JSON.stringify(model)} names no provider, and replaces no model that has one; write provider/name, e.g. ${EXAMPLE}`)
+  }
+  return copyJson({ ...patch, model: `${splitModel(base).provider}/${model}` }, at)
 }
 
-function isName(value: unknown): boolean {
+const EXAMPLE = 'model: "deepseek/deepseek-chat"'
+
+/** A model's name in its two parts. */
+export interface ModelParts {
+  /** Name of the adapter. */
+  readonly provider: string
+  /** The provider's own name, which may have slashes. */
+  readonly model: string
+}
+
+/** The parts of `provider/name`, split at the first slash; without one the provider is empty. */
+export function splitModel(name: string): ModelParts {
+  const slash = name.indexOf('/')
+  return { provider: name.slice(0, Math.max(0, slash)), model: name.slice(slash + 1) }
+}
+
+function isName(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
+}
+
+/** `provider/name`, or a name alone. */
+function isModel(value: unknown): boolean {
+  return isName(value) && !value.startsWith('/') && value.indexOf('/') !== value.length - 1
 }

@@ -1,17 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { CONFIG_FIELDS, ConfigError, JsonError, NO_USAGE, addUsage, isOurs, parseModel, toConfig, toConfigPatch } from '@headrace/message'
+import { CONFIG_FIELDS, ConfigError, JsonError, NO_USAGE, addUsage, isOurs, resolveModel, splitModel, toConfig, toConfigPatch } from '@headrace/message'
 
 describe('toConfig', () => {
   it('gives one order of fields, whatever the order they came in', () => {
-    const config = toConfig({ stop: ['END'], model: 'm', temperature: 0, provider: 'p', providerOptions: { z: 1, a: 2 }, maxOutputTokens: 5, reasoningEffort: 'low', topP: 0.5 })
+    const config = toConfig({ stop: ['END'], model: 'p/m', temperature: 0, providerOptions: { z: 1, a: 2 }, maxOutputTokens: 5, reasoningEffort: 'low', topP: 0.5 })
     expect(Object.keys(config)).toEqual(CONFIG_FIELDS)
     expect(JSON.stringify(config.providerOptions)).toBe('{"z":1,"a":2}')
     expect(isOurs(config)).toBe(true)
   })
 
-  it.each(['provider', 'model'])('needs a %s, and says how to name one', (field) => {
-    const { [field]: _, ...rest } = { provider: 'p', model: 'm' } as Record<string, string>
-    expect(() => toConfig(rest)).toThrow(`has no ${field}`)
+  it('needs a model, and says how to name one', () => {
+    expect(() => toConfig({ temperature: 0 })).toThrow('config has no model; name one, e.g. model: "deepseek/deepseek-chat"')
+  })
+
+  it('gives a model without a slash the provider of what it replaces, and refuses one that replaces nothing', () => {
+    expect(toConfig({ model: 'n' }, 'config', 'p/m')).toEqual({ model: 'p/n' })
+    expect(toConfig({ model: 'q/n' }, 'config', 'p/m')).toEqual({ model: 'q/n' })
+    expect(() => toConfig({ model: 'n' })).toThrow('config.model "n" names no provider, and replaces no model that has one; write provider/name')
   })
 })
 
@@ -22,10 +27,13 @@ describe('toConfigPatch', () => {
   })
 
   it.each([
-    [{ modle: 'm' }, 'unknown field "modle"; it may have provider, model'],
+    [{ modle: 'm' }, 'unknown field "modle"; it may have model, temperature'],
     [JSON.parse('{"__proto__":1}'), 'unknown field "__proto__"'],
-    [{ model: '' }, 'config.model must be a non-empty string'],
-    [{ provider: 3 }, 'config.provider'],
+    [{ model: '' }, 'config.model must be a name such as "deepseek/deepseek-chat"'],
+    [{ model: '/m' }, 'config.model must be a name'],
+    [{ model: 'p/' }, 'config.model must be a name'],
+    [{ model: 3 }, 'config.model must be a name'],
+    [{ provider: 'p', model: 'm' }, 'config has no field "provider": it stands in front of the model'],
     [{ temperature: NaN }, 'config.temperature must be a finite number'],
     [{ topP: '1' }, 'config.topP'],
     [{ maxOutputTokens: 0 }, 'config.maxOutputTokens must be a positive integer'],
@@ -59,12 +67,22 @@ describe('toConfigPatch', () => {
   })
 })
 
-describe('parseModel', () => {
+describe('splitModel', () => {
   it('splits at the first slash', () => {
-    expect(parseModel('deepseek/deepseek-chat')).toEqual({ provider: 'deepseek', model: 'deepseek-chat' })
-    expect(parseModel('openrouter/meta/llama')).toEqual({ provider: 'openrouter', model: 'meta/llama' })
-    expect(parseModel('m')).toEqual({ model: 'm' })
-    expect(parseModel('/m')).toEqual({ model: '/m' })
+    expect(splitModel('deepseek/deepseek-chat')).toEqual({ provider: 'deepseek', model: 'deepseek-chat' })
+    expect(splitModel('openrouter/meta/llama')).toEqual({ provider: 'openrouter', model: 'meta/llama' })
+    expect(splitModel('m')).toEqual({ provider: '', model: 'm' })
+  })
+})
+
+describe('resolveModel', () => {
+  it('leaves a patch alone that has a whole model, or none', () => {
+    for (const patch of [{ model: 'p/m' }, { temperature: 0 }]) expect(resolveModel(patch, 'q/n')).toBe(patch)
+  })
+
+  it('keeps the provider of what it replaces, and the other fields', () => {
+    expect(resolveModel({ model: 'n', topP: 1 }, 'openrouter/meta/llama')).toEqual({ model: 'openrouter/n', topP: 1 })
+    expect(() => resolveModel({ model: 'n' }, 'm')).toThrow(ConfigError)
   })
 })
 

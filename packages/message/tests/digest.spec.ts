@@ -56,13 +56,13 @@ describe('chains', () => {
 
 describe('requestDigest', () => {
   it('is SHA-256 over seven digests, each followed by a line feed', () => {
-    const config = { provider: 'p', model: 'm' }
+    const config = { model: 'p/m' }
     const tools = [{ name: 't', description: 'd', parameters: { type: 'object' } }]
     const history = sha('history')
     const digests = requestDigests({ config, system: 'Be kind.', tools, prefix: [hello], after: [hello] }, history)
     const link = sha(EMPTY_CHAIN + sha(JSON.stringify(hello)))
     expect(digests).toEqual({
-      config: sha('{"provider":"p","model":"m"}'),
+      config: sha('{"model":"p/m"}'),
       system: sha('"Be kind."'),
       tools: sha(EMPTY_CHAIN + sha('{"name":"t","description":"d","parameters":{"type":"object"}}')),
       prefix: link,
@@ -74,12 +74,12 @@ describe('requestDigest', () => {
   })
 
   it('gives an absent system the digest of nothing: no text', () => {
-    const digests = requestDigests({ config: { provider: 'p', model: 'm' } }, EMPTY_CHAIN)
+    const digests = requestDigests({ config: { model: 'p/m' } }, EMPTY_CHAIN)
     expect(digests).toMatchObject({ system: '', tools: EMPTY_CHAIN, prefix: EMPTY_CHAIN, before: EMPTY_CHAIN, after: EMPTY_CHAIN })
   })
 
   it('tells which segment a message stands in', () => {
-    const config = { provider: 'p', model: 'm' }
+    const config = { model: 'p/m' }
     const all = [{ prefix: [hello] }, { before: [hello] }, { after: [hello] }].map((part) => requestDigest(requestDigests({ config, ...part }, EMPTY_CHAIN)))
     expect(new Set(all).size).toBe(3)
   })

@@ -23,9 +23,16 @@ export function checkHeaderDelta(check: Check, data: Fields): void {
 }
 
 function checkConfig(check: Check, header: Fields): void {
-  const config = check.object(header, 'config')
-  check.string(config, 'provider')
+  check.string(check.object(header, 'config'), 'model')
+  checkModel(check, header)
+}
+
+/** A model in a config, whole or in part: `provider/name`. */
+export function checkModel(check: Check, fields: Fields): void {
+  const config = check.object(fields, 'config')
+  if (config.model === undefined) return
   check.string(config, 'model')
+  if (!/^[^/]+\/./s.test(config.model as string)) check.fail('config.model', 'must be provider/name')
 }
 
 function checkSystem(check: Check, delta: Fields): void {

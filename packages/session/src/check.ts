@@ -1,5 +1,5 @@
 import { type Message, NO_USAGE } from '@headrace/message'
-import { checkHeader, checkHeaderDelta } from './check-header.ts'
+import { checkHeader, checkHeaderDelta, checkModel } from './check-header.ts'
 import { LogError } from './error.ts'
 import type { SessionEvent } from './event.ts'
 import { textProblem } from './well-formed.ts'
@@ -45,6 +45,7 @@ export class Check {
         this.count(data, 'version')
         this.string(data, 'id')
         if (data.cwd !== undefined) this.string(data, 'cwd')
+        if (data.config !== undefined) checkModel(this, data)
         return data.seed === undefined ? undefined : this.messages(data, 'seed')
       case 'prompt/queued':
         this.string(data, 'owner')
@@ -138,7 +139,7 @@ export class Check {
     this.string(data, 'digest')
     for (const field of ['turn', 'step', 'attempt']) if (data[field] !== undefined) this.count(data, field)
     if (data.purpose !== undefined) this.string(data, 'purpose')
-    if (data.config !== undefined) this.object(data, 'config')
+    if (data.config !== undefined) checkModel(this, data)
     if (data.tools !== undefined && data.tools !== 'none') this.fail('tools', 'must be "none" or absent')
     if (data.messages === undefined) return
     this.list(data, 'messages').forEach((item, index) => this.signed(this.asObject(item, `messages[${index}]`)))

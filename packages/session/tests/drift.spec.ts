@@ -13,8 +13,8 @@ describe('headerDrift', () => {
   })
 
   it('names field, item and owner of each change (L13)', () => {
-    const base: EpochHeader = { config: { provider: 'p', model: 'm', temperature: 1 }, system: 'One\n\nTwo', tools: [tool('a'), tool('b')], before: [system('b')], owners: { config: { model: 'app' }, system: [{ owner: 'x/1', length: 3 }, { owner: 'x/2', length: 3 }], tools: { a: 'x/a', b: 'x/b' }, before: ['x/before'] } }
-    const next: EpochHeader = { config: { provider: 'p', model: 'n' }, system: 'One\n\n2', tools: [tool('a', 'new'), tool('c')], after: [system('z')], owners: { config: { model: 'y/m' }, system: [{ owner: 'x/1', length: 3 }, { owner: 'x/2', length: 1 }], tools: { a: 'x/a', c: 'x/c' }, after: ['x/after'] } }
+    const base: EpochHeader = { config: { model: 'p/m', temperature: 1 }, system: 'One\n\nTwo', tools: [tool('a'), tool('b')], before: [system('b')], owners: { config: { model: 'app' }, system: [{ owner: 'x/1', length: 3 }, { owner: 'x/2', length: 3 }], tools: { a: 'x/a', b: 'x/b' }, before: ['x/before'] } }
+    const next: EpochHeader = { config: { model: 'p/n' }, system: 'One\n\n2', tools: [tool('a', 'new'), tool('c')], after: [system('z')], owners: { config: { model: 'y/m' }, system: [{ owner: 'x/1', length: 3 }, { owner: 'x/2', length: 1 }], tools: { a: 'x/a', c: 'x/c' }, after: ['x/after'] } }
     expect(headerDrift(base, next)).toEqual([
       { field: 'config', item: 'model', owner: 'y/m', change: 'changed' },
       { field: 'config', item: 'temperature', owner: 'loop', change: 'removed' },

@@ -6,7 +6,7 @@ const tool = (name: string) => ({ name, description: 'd', parameters: { type: 'o
 /** A small log in which every kind of event stands, and messages behind its last proof. */
 export function everyKind(): LogBuilder {
   const log = new LogBuilder({ seed: [user('s'), assistant('t')] })
-  const base: EpochHeader = { config: { provider: 'p', model: 'm' }, system: 'a\nb', tools: [tool('read')], prefix: [system('P')], before: [system('B')], owners: { config: { model: 'x/y' }, system: [{ owner: 'x/y', length: 3 }], tools: { read: 'x/y' }, prefix: ['x/y'], before: ['x/y'] } }
+  const base: EpochHeader = { config: { model: 'p/m' }, system: 'a\nb', tools: [tool('read')], prefix: [system('P')], before: [system('B')], owners: { config: { model: 'x/y' }, system: [{ owner: 'x/y', length: 3 }], tools: { read: 'x/y' }, prefix: ['x/y'], before: ['x/y'] } }
 
   log.prompt('do it')
   log.step()
@@ -21,13 +21,13 @@ export function everyKind(): LogBuilder {
   log.step()
   const failed = log.dispatch({ ...base, system: 'a\nc', after: [system('Z')] })
   log.add('request/end', { dispatch: failed, outcome: 'error', error: { kind: 'server', message: 'no' } })
-  const answered = log.dispatch({ ...base, config: { provider: 'q', model: 'n' }, system: 'a\nc', after: [system('Z')] }, undefined, true)
+  const answered = log.dispatch({ ...base, config: { model: 'q/n' }, system: 'a\nc', after: [system('Z')] }, undefined, true)
   log.ok(answered)
   log.add('assistant/message', { message: assistant('done'), dispatch: answered })
   log.endStep()
   log.endTurn()
 
-  const side = log.ask('title', [{ message: user('?'), owner: 'app' }], { config: { model: 'o' }, tools: 'none' })
+  const side = log.ask('title', [{ message: user('?'), owner: 'app' }], { config: { model: 'q/o' }, tools: 'none' })
   log.add('request/end', { dispatch: side, outcome: 'ok', answer: assistant('T') })
   log.add('surface/replace', { first: '3', last: `${two}`, messages: [{ message: system('sum'), owner: 'x/y' }], owner: 'x/y', reason: 'r' })
   log.add('prompt/withdrawn', { prompt: log.queue('no'), reason: 'r' })

@@ -12,12 +12,11 @@ const lines = fc.array(fc.constantFrom('', 'a', 'b', 'c\r'), { maxLength: 6 }).m
 const keyed = fc.array(fc.tuple(name, owner), { maxLength: 4 }).map((entries) => Object.fromEntries(entries))
 
 const config = fc.record({
-  provider: fc.constantFrom('p', 'q'),
-  model: fc.constantFrom('m', 'n'),
+  model: fc.constantFrom('p/m', 'p/n', 'q/m', 'q/n/o'),
   temperature: fc.constantFrom(0, 0.5),
   stop: fc.constantFrom([], ['x']),
   providerOptions: fc.constantFrom({}, { a: [1, null] }),
-}, { requiredKeys: ['provider', 'model'] })
+}, { requiredKeys: ['model'] })
 
 const owners: fc.Arbitrary<HeaderOwners> = fc.record({
   config: fc.constantFrom({}, { model: 'a/x' }, { model: 'a/x', stop: 'b/y' }, { stop: 'b/y', model: 'a/x' }),

@@ -118,7 +118,7 @@ describe('HeaderFold', () => {
 })
 
 describe('a substitute', () => {
-  const other: EpochHeader = { config: { provider: 'other', model: 'big' }, owners: { config: { model: 'retry/fallback' } } }
+  const other: EpochHeader = { config: { model: 'other/big' }, owners: { config: { model: 'retry/fallback' } } }
 
   it('leaves the baseline as it was, and is the header of its own request', () => {
     const log = new HeaderLog()

@@ -1,7 +1,7 @@
 import type { AssistantMessage, Contribution, SystemMessage, ToolCallBlock, ToolMessage, UserMessage } from '@headrace/message'
 import { type Dispatch, type EpochHeader, type EventDraft, type EventType, Fold, type HeaderReason, type SessionEvent, type Signed, proveRequest } from '@headrace/session'
 
-export const HEADER: EpochHeader = { config: { provider: 'test', model: 'm' }, owners: {} }
+export const HEADER: EpochHeader = { config: { model: 'test/m' }, owners: {} }
 
 export function user(text: string): UserMessage {
   return { role: 'user', content: [{ type: 'text', text }] }

@@ -13,7 +13,7 @@ it('runs as the README shows it', async () => {
     { type: 'user/message', data: { message: input, owner: 'user', prompt: 1 } },
     { type: 'step/start', data: { turn: 1, step: 1 } },
   ])
-  session.append([session.headers.owed({ config: { provider: 'p', model: 'm' }, owners: {} })!])
+  session.append([session.headers.owed({ config: { model: 'p/m' }, owners: {} })!])
   session.append({ type: 'request/dispatch', data: { boundary: 4, ...proveRequest(session.requestHeader()!, session.surface.chain()) } })
   await session.flush()
 

@@ -51,10 +51,10 @@ describe('rebuild', () => {
     log.step()
     log.answer(assistant('done'), FULL)
     log.endStep()
-    const seq = log.ask('title', [{ message: user('A title?'), owner: 'app' }], { config: { model: 'small' }, tools: 'none' })
+    const seq = log.ask('title', [{ message: user('A title?'), owner: 'app' }], { config: { model: 'test/small' }, tools: 'none' })
     const request = rebuild(log.parsed, seq)
     expect(request.messages).toEqual([system('prefix'), system('before'), user('do it'), assistant('done'), user('A title?')])
-    expect(request).toMatchObject({ config: { provider: 'test', model: 'small' }, segments: { prefix: 1, before: 1, history: 3, after: 0 } })
+    expect(request).toMatchObject({ config: { model: 'test/small' }, segments: { prefix: 1, before: 1, history: 3, after: 0 } })
     expect(Object.hasOwn(request, 'tools')).toBe(false)
     expect(request.owners.at(-1)).toBe('app')
   })
@@ -125,7 +125,7 @@ describe('verify', () => {
   })
 
   it.each([
-    ['config', { config: { ...FULL.config, model: 'n' } }], ['system', { system: 'Be cruel.' }], ['tools', { tools: [{ ...tool, description: 'Writes.' }] }],
+    ['config', { config: { ...FULL.config, model: 'test/n' } }], ['system', { system: 'Be cruel.' }], ['tools', { tools: [{ ...tool, description: 'Writes.' }] }],
     ['prefix', { prefix: [system('p')] }], ['before', { before: [] }], ['after', { after: [system('z')] }],
   ])('finds a header with another %s', (_field, change) => {
     const log = new LogBuilder()

@@ -73,5 +73,5 @@ export class RequestBudget {
 }
 
 function modelOf({ config }: Budgetable): string {
-  return `${config.provider}/${config.model}`
+  return config.model
 }

@@ -99,7 +99,7 @@ function lasting({ messages, segments }: Countable): number {
 }
 
 function keyOf({ session = '', config }: Countable): string {
-  return JSON.stringify([session, config?.provider, config?.model])
+  return JSON.stringify([session, config?.model])
 }
 
 function short(digest: Digest | undefined): string {

@@ -6,7 +6,7 @@ export interface Countable {
   /** Tells one session's figures from another's. */
   readonly session?: string
   /** Tells one model's figures from another's. */
-  readonly config?: Pick<CallConfig, 'provider' | 'model' | 'maxOutputTokens'>
+  readonly config?: Pick<CallConfig, 'model' | 'maxOutputTokens'>
   readonly system?: string
   readonly tools?: readonly ToolSchema[]
   /** `prefix ++ before ++ history ++ after`. */

@@ -76,7 +76,7 @@ describe('a request', () => {
   it('is tried for a substitute by the substitute\'s own window', () => {
     const large = request({ history: [user('x'.repeat(2_000))] })
     expect(budget.check(large).fits).toBe(false)
-    expect(budget.check({ ...large, config: { provider: 'p', model: 'large' } }).fits).toBe(true)
+    expect(budget.check({ ...large, config: { model: 'p/large' } }).fits).toBe(true)
   })
 
   it('of the message package is one that can be checked as it is', () => {
@@ -114,7 +114,7 @@ describe('weights', () => {
       budget.recordUsage(sent, usage(billed), { contextDigest: present.digest })
       const weight = budget.weigh(present)
       expect(budget.check(sent, weight).terms).toMatchObject({ total: billed, context: weight.tokens })
-      expect(budget.check({ ...sent, config: { provider: 'p', model: 'other' } }, weight).terms.correction).toBe(0)
+      expect(budget.check({ ...sent, config: { model: 'p/other' } }, weight).terms.correction).toBe(0)
       budget.invalidate('compacted')
       expect(budget.check(sent, weight).terms.correction).toBe(0)
     }))

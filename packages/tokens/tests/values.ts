@@ -34,7 +34,7 @@ export function request(parts: Parts = {}): Budgetable {
   const { session = 's', model = 'm', maxOutputTokens, prefix = [], before = [], history = [], after = [] } = parts
   return {
     session,
-    config: { provider: 'p', model, ...maxOutputTokens !== undefined && { maxOutputTokens } },
+    config: { model: `p/${model}`, ...maxOutputTokens !== undefined && { maxOutputTokens } },
     ...parts.system !== undefined && { system: parts.system },
     ...parts.tools && { tools: parts.tools },
     messages: [...prefix, ...before, ...history, ...after],

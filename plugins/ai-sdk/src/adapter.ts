@@ -42,7 +42,7 @@ export function aiSdkAdapter(model: ModelSource, options: AiSdkOptions = {}): Ad
 }
 
 async function* stream(source: ModelSource, options: AiSdkOptions, request: Request, tools: AdapterTools): AsyncGenerator<Chunk> {
-  const { provider, model: modelId } = request.config
+  const { provider, model: modelId } = tools
   const watch = new Watch(request.signal, options.timeout ?? DEFAULT_TIMEOUT, provider)
   const secrets = new Set(options.secrets?.())
   try {

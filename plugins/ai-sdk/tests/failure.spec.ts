@@ -214,7 +214,7 @@ describe('an answer that breaks off is never a finished one', () => {
 describe('a model that cannot be asked', () => {
   it('is refused where the request names another model than the one there is', async () => {
     const fake = model([finish()])
-    const { failure } = await failed(aiSdkAdapter(fake), request(undefined, { config: { model: 'other' } }))
+    const { failure } = await failed(aiSdkAdapter(fake), request(undefined, { config: { model: 'local/other' } }))
     expect(failure).toMatchObject({ kind: 'invalid', message: expect.stringContaining('"m" only, not "other"') })
     expect(fake.calls).toEqual([])
   })

@@ -1,8 +1,8 @@
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3StreamPart, LanguageModelV3Usage } from '@ai-sdk/provider'
-import { type Adapter, ModelError } from '@headrace/agent'
-import type { CallConfig, Chunk, Failure, Message, Request } from '@headrace/message'
+import { type Adapter, type AdapterTools, ModelError } from '@headrace/agent'
+import { type CallConfig, type Chunk, type Failure, type Message, type Request, splitModel } from '@headrace/message'
 import { afterEach } from 'vitest'
 import type { ProviderConfig } from '@headrace/plugin-ai-sdk'
 import { openAICompatible } from '../src/openai-compatible.ts'
@@ -38,7 +38,7 @@ export function endpoint(baseURL: string, options: Omit<ProviderConfig, 'baseURL
 export function request(messages: readonly Message[] = [user('Hello')], rest: Partial<Omit<Request, 'messages' | 'config'>> & { config?: Partial<CallConfig> } = {}): Request {
   const { config, ...fields } = rest
   return {
-    config: { provider: 'local', model: 'm', ...config },
+    config: { model: 'local/m', ...config },
     messages,
     segments: { prefix: 0, before: 0, history: messages.length, after: 0 },
     owners: messages.map(() => 'user'),
@@ -55,11 +55,14 @@ export function system(text: string): Message {
   return { role: 'system', content: [{ type: 'text', text }] }
 }
 
-const noBlobs = { blob: async () => undefined }
+/** What an adapter is given beside the request, without blobs. */
+export function toolsFor({ config }: Request, blob: AdapterTools['blob'] = async () => undefined): AdapterTools {
+  return { ...splitModel(config.model), blob }
+}
 
-export async function collect(adapter: Adapter, sent: Request = request(), tools: Parameters<Adapter['stream']>[1] = noBlobs): Promise<Chunk[]> {
+export async function collect(adapter: Adapter, sent: Request = request(), blob?: AdapterTools['blob']): Promise<Chunk[]> {
   const chunks: Chunk[] = []
-  for await (const chunk of adapter.stream(sent, tools)) chunks.push(chunk)
+  for await (const chunk of adapter.stream(sent, toolsFor(sent, blob))) chunks.push(chunk)
   return chunks
 }
 
@@ -67,7 +70,7 @@ export async function collect(adapter: Adapter, sent: Request = request(), tools
 export async function failed(adapter: Adapter, sent: Request = request()): Promise<{ failure: Failure; error: ModelError; chunks: Chunk[] }> {
   const chunks: Chunk[] = []
   try {
-    for await (const chunk of adapter.stream(sent, noBlobs)) chunks.push(chunk)
+    for await (const chunk of adapter.stream(sent, toolsFor(sent))) chunks.push(chunk)
   } catch (error) {
     if (!(error instanceof ModelError)) throw error
     return { failure: error.failure, error, chunks }

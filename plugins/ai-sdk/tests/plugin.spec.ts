@@ -17,7 +17,7 @@ async function app(config?: aiSdk.Config): Promise<{ ctx: Context; unload(): Pro
 
 async function ask(ctx: Context, provider: string, name = 'm'): Promise<Chunk[]> {
   const chunks: Chunk[] = []
-  for await (const chunk of ctx.llm.stream(request(undefined, { config: { provider, model: name } }))) chunks.push(chunk)
+  for await (const chunk of ctx.llm.stream(request(undefined, { config: { model: `${provider}/${name}` } }))) chunks.push(chunk)
   return chunks
 }
 

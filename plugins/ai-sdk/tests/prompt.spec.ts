@@ -7,7 +7,7 @@ import { collect, endpoint, failed, finish, model, request, system, use, user } 
 
 const bytes = new Uint8Array([137, 80, 78, 71])
 const image = { type: 'image', digest: sha256(bytes), mediaType: 'image/png' } as const
-const blobs = { blob: async (digest: string) => digest === image.digest ? bytes : undefined }
+const blobs = async (digest: string): Promise<Uint8Array | undefined> => digest === image.digest ? bytes : undefined
 const url = `data:image/png;base64,${Buffer.from(bytes).toString('base64')}`
 
 async function sent(what: Request, options: Parameters<typeof endpoint>[1] = {}): Promise<ChatBody> {

@@ -2,9 +2,9 @@ import type { LanguageModelV3StreamPart } from '@ai-sdk/provider'
 import { createModelServer } from '@headrace/model-server'
 import { aiSdkAdapter } from '@headrace/plugin-ai-sdk'
 import { describe, expect, it } from 'vitest'
-import { endpoint, failed, finish, model, rawServer, request, text, use } from './help.ts'
+import { endpoint, failed, finish, model, rawServer, request, text, toolsFor, use } from './help.ts'
 
-const noBlobs = { blob: async () => undefined }
+const noBlobs = toolsFor(request())
 
 describe('an abort', () => {
   it('ends the attempt and the connection at once: before an answer and in the middle of one', async () => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from 'cordis'
 import z from 'schemastery'
 import type { Agent, ErrorDecision, Step, Turn } from '@headrace/agent'
-import { type Failure, defined, parseModel } from '@headrace/message'
+import { type Failure, defined } from '@headrace/message'
 import type {} from '@headrace/session'
 
 export const name = 'retry'
@@ -18,7 +18,7 @@ export interface Config {
   readonly base: number
   /** Milliseconds to wait at most. A provider that wants more is not waited for. */
   readonly most: number
-  /** `provider/model`, tried in this order when the step's own model has failed for good. Each lasts for its step. */
+  /** `provider/name`, tried in this order when the step's own model has failed for good. Each lasts for its step. */
   readonly substitutes: readonly string[]
 }
 
@@ -71,7 +71,7 @@ async function again(agent: Agent, turn: Turn, step: Step, failure: Failure, con
     type: 'retry/again',
     data: defined({ turn: turn.number, step: step.number, attempt: step.attempt, kind: failure.kind, delay: delay ?? 0, substitute }),
   })
-  if (substitute !== undefined) return { retry: { config: parseModel(substitute) } }
+  if (substitute !== undefined) return { retry: { config: { model: substitute } } }
   await sleep(delay, undefined, { signal: turn.signal })
   return 'retry'
 }

@@ -47,10 +47,10 @@ describe('what passes by itself', () => {
 
 describe('a substitute', () => {
   it('is tried when the attempts are used up, in order, and lasts for its step', async () => {
-    const h = await app((request, index) => (request.config.model === 'model' && index < 3 || request.config.model === 'two' ? { error: { kind: 'server' } } : 'ok'), { attempts: 2, substitutes: ['scripted/two', 'scripted/three'] })
+    const h = await app((request, index) => (request.config.model === 'scripted/model' && index < 3 || request.config.model === 'scripted/two' ? { error: { kind: 'server' } } : 'ok'), { attempts: 2, substitutes: ['scripted/two', 'scripted/three'] })
     expect(await h.run('Go')).toMatchObject({ reason: 'done' })
     await h.run('Again')
-    expect(models(h)).toEqual(['model', 'model', 'two', 'three', 'model'])
+    expect(models(h)).toEqual(['scripted/model', 'scripted/model', 'scripted/two', 'scripted/three', 'scripted/model'])
     expect((await again(h)).map(({ substitute }) => substitute)).toEqual([undefined, 'scripted/two', 'scripted/three'])
     expect((await h.verify()).difference).toBeUndefined()
     await h.dispose()
@@ -59,7 +59,7 @@ describe('a substitute', () => {
   it('is tried at once where the failure does not pass', async () => {
     const h = await app([{ error: { kind: 'auth', status: 401 } }, 'ok'], { substitutes: ['scripted/two'] })
     await h.run('Go')
-    expect(models(h)).toEqual(['model', 'two'])
+    expect(models(h)).toEqual(['scripted/model', 'scripted/two'])
     await h.dispose()
   })
 })

@@ -1,8 +1,12 @@
 import type { Chunk, Digest, Failure, Request } from '@headrace/message'
 import { HeadraceError, defined, messageOf } from '@headrace/message'
 
-/** What an adapter may need beside the request. */
+/** What an adapter needs beside the request. */
 export interface AdapterTools {
+  /** What stands before the first slash of `config.model`: the name that the adapter was registered under. */
+  readonly provider: string
+  /** What stands behind it: the provider's own name of the model. */
+  readonly model: string
   /** Bytes of an image block, from the session's store. */
   blob(digest: Digest): Promise<Uint8Array | undefined>
 }

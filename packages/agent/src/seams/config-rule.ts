@@ -23,7 +23,7 @@ export function configRule(seed: OwnedConfig, reporter: Reporter): SeamRule<Owne
       if (!isObject(value)) throw new TypeError(`returned ${describe(value)}, not a config`)
       if (!called && !overriding) reporter.lost(plugin, seam, 'it did not call next()')
       if (called && returned === others.config) return others
-      const own = toConfig(value, 'the returned config')
+      const own = toConfig(value, 'the returned config', others.config.model)
       const fields: Record<string, unknown> = {}
       const owners: Record<string, string> = {}
       const lost: string[] = []

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { type Context, Service } from 'cordis'
-import { type CallConfig, type Contribution, type ContributionInput, type MessageInput, parseModel, toConfigPatch } from '@headrace/message'
+import { type CallConfig, type Contribution, type ContributionInput, type MessageInput, resolveModel, toConfigPatch } from '@headrace/message'
 import { Session, forkLog } from '@headrace/session'
 import type { RequestBudget } from '@headrace/tokens'
 import type { Agent } from '../life/agent.ts'
@@ -25,7 +25,7 @@ declare module 'cordis' {
 export interface AgentOptions {
   /** Folder it works in. Default: the session's, else the process's. */
   readonly cwd?: string
-  /** `provider/model`; beats what the log says. */
+  /** `provider/name`, as `config.model`; beats it, and what the log says. */
   readonly model?: string
   readonly config?: Partial<CallConfig>
   readonly limits?: Partial<Limits>
@@ -87,10 +87,10 @@ export class AgentsService extends Service {
     ctx.effect(() => async () => void await Promise.allSettled([...this.live.values()].map((core) => core.park())), 'ctx.agents')
   }
 
-  /** Config for agents that say nothing else; goes with the caller's plugin. */
-  default(config: Partial<CallConfig> & { readonly model?: string }): () => void {
+  /** Config for agents that say nothing else; goes with the caller's plugin. @throws ConfigError */
+  default(config: Partial<CallConfig>): () => void {
     const { said } = this
-    const patch = toConfigPatch(config.provider === undefined && config.model !== undefined ? { ...config, ...parseModel(config.model) } : config)
+    const patch = resolveModel(toConfigPatch(config), this.defaults.model)
     return this.ctx.effect(() => {
       said.push(patch)
       return () => void said.splice(said.indexOf(patch), 1)
@@ -109,7 +109,7 @@ export class AgentsService extends Service {
     const settings = this.settingsFor(options)
     const store = this.own.sessions.current
     const explicit = explicitOf(options)
-    const config = { ...this.defaults, ...explicit }
+    const config = { ...this.defaults, ...resolveModel(explicit, this.defaults.model) }
     const seed = options.seed && toSeed(options.seed)
     const opening = { id: options.id ?? newSessionId(), cwd, ...(Object.keys(config).length > 0 && { config }), ...(seed && { seed }) }
     const session = await Session.create(store, opening, { strict: settings.strict, maxEvent: settings.limits.event })
@@ -254,7 +254,7 @@ async function listOf(output: Output | Promise<Output>): Promise<readonly Contri
 }
 
 function explicitOf({ model, config }: AgentOptions): Partial<CallConfig> {
-  return toConfigPatch({ ...config, ...(model === undefined ? {} : parseModel(model)) })
+  return toConfigPatch({ ...config, ...(model !== undefined && { model }) })
 }
 
 /** Sorts by the time it was made: `20261130-141503-8f3a2c`. */

@@ -1,5 +1,5 @@
 import { type Context, Service } from 'cordis'
-import { type CallConfig, type Chunk, type Request, nearest } from '@headrace/message'
+import { type CallConfig, type Chunk, type Digest, type Request, nearest, splitModel } from '@headrace/message'
 import { type Adapter, type AdapterTools, ModelError } from '../contract/adapter.ts'
 import { describe } from '../seams/decision-rule.ts'
 import { AgentError } from '../contract/error.ts'
@@ -16,11 +16,11 @@ declare module 'cordis' {
 export class AdapterRegistry {
   readonly adapters = new Map<string, { readonly adapter: Adapter; readonly plugin: string }>()
   /** Requests that a loop logged and may send, once each. */
-  private readonly issued = new WeakMap<Request, AdapterTools>()
+  private readonly issued = new WeakMap<Request, Blobs>()
 
   /** Allows a request that is in the log to leave, once. */
-  issue(request: Request, tools: AdapterTools): void {
-    this.issued.set(request, tools)
+  issue(request: Request, blobs: Blobs): void {
+    this.issued.set(request, blobs)
   }
 
   /** Its attempt is over: it may not leave any more, though nobody sent it. */
@@ -29,7 +29,8 @@ export class AdapterRegistry {
   }
 
   /** Says why a config cannot be sent; `undefined` where it can. */
-  refusal({ provider }: CallConfig): string | undefined {
+  refusal({ model }: CallConfig): string | undefined {
+    const { provider } = splitModel(model)
     if (this.adapters.has(provider)) return undefined
     const known = [...this.adapters.keys()]
     return `there is no provider ${JSON.stringify(provider)}${nearest(provider, known)}; ${known.length === 0 ? 'load a model plugin, e.g. @headrace/plugin-ai-sdk' : `there is ${known.join(', ')}`}`
@@ -37,22 +38,25 @@ export class AdapterRegistry {
 
   /** @throws AgentError for a request of a session that its log does not hold (L1); ModelError for an unknown provider */
   stream(request: Request): AsyncIterable<Chunk> {
-    const tools = this.issued.get(request)
-    if (request.session !== undefined && !tools) {
+    const blobs = this.issued.get(request)
+    if (request.session !== undefined && !blobs) {
       throw new AgentError('REQUEST_NOT_LOGGED', `this request carries session ${request.session} and is not in its log, was sent before, or comes too late; use agent.ask() for side requests (L1)`)
     }
     this.issued.delete(request)
     const refusal = this.refusal(request.config)
     if (refusal !== undefined) throw new ModelError({ kind: 'invalid', message: refusal })
-    const { adapter, plugin } = this.adapters.get(request.config.provider)!
-    const stream: unknown = adapter.stream(request, tools ?? NO_BLOBS)
+    const parts = splitModel(request.config.model)
+    const { adapter, plugin } = this.adapters.get(parts.provider)!
+    const stream: unknown = adapter.stream(request, Object.freeze({ ...parts, blob: (digest: Digest) => (blobs ?? NO_BLOBS).blob(digest) }))
     if (isObject(stream) && Symbol.asyncIterator in stream) return stream as unknown as AsyncIterable<Chunk>
     disown(stream)
-    throw new AgentError('ADAPTER_INVALID', `the adapter ${JSON.stringify(request.config.provider)} of plugin ${plugin} gave ${stream instanceof Promise ? 'a promise' : describe(stream)}, not an async iterable`)
+    throw new AgentError('ADAPTER_INVALID', `the adapter ${JSON.stringify(parts.provider)} of plugin ${plugin} gave ${stream instanceof Promise ? 'a promise' : describe(stream)}, not an async iterable`)
   }
 }
 
-const NO_BLOBS: AdapterTools = { blob: async () => undefined }
+type Blobs = Pick<AdapterTools, 'blob'>
+
+const NO_BLOBS: Blobs = { blob: async () => undefined }
 
 /** `ctx.llm`: models. */
 export class LlmService extends Service {
@@ -62,7 +66,7 @@ export class LlmService extends Service {
     super(ctx, 'llm')
   }
 
-  /** Registers an adapter under the name that `config.provider` uses; goes with the caller's plugin. @throws AgentError for a name that is taken */
+  /** Registers an adapter under the name that models have in front of the first slash; goes with the caller's plugin. @throws AgentError for a name that is taken */
   adapter(name: string, adapter: Adapter): () => void {
     const { ctx, registry: { adapters } } = this
     const plugin = pluginOf(ctx)

@@ -1,11 +1,11 @@
-import { type CallConfig, type Owner, copyJson, toConfig, toConfigPatch } from '@headrace/message'
+import { type CallConfig, type Owner, copyJson, resolveModel, toConfig, toConfigPatch } from '@headrace/message'
 import type { OwnedConfig, Session } from '@headrace/session'
 
-/** A config in which the given fields are another's; frozen, for listeners see it. */
+/** A config in which the given fields are another's; frozen, for listeners see it. @throws ConfigError for a model of no provider */
 export function withFields(base: OwnedConfig, fields: Partial<CallConfig>, owner: Owner): OwnedConfig {
   const names = Object.keys(fields)
   if (names.length === 0) return base
-  return { config: copyJson({ ...base.config, ...fields }), owners: { ...base.owners, ...Object.fromEntries(names.map((name) => [name, owner])) } }
+  return { config: copyJson({ ...base.config, ...resolveModel(fields, base.config.model) }), owners: { ...base.owners, ...Object.fromEntries(names.map((name) => [name, owner])) } }
 }
 
 /**
@@ -23,24 +23,32 @@ export class ConfigSeed {
   private checked: { readonly given: CallConfig; readonly config: CallConfig } | undefined
   private first = true
 
+  /** @throws ConfigError where a given model names no provider, and there is none to keep */
   constructor(session: Session, defaults: Partial<CallConfig>, explicit: Partial<CallConfig>) {
     this.session = session
     this.defaults = defaults
     this.explicit = explicit
+    this.folded()
   }
 
+  /** @throws ConfigError where its model names no provider, and there is none to keep */
   patch(fields: Partial<CallConfig>, owner: Owner): void {
+    withFields(this.folded(), fields, owner)
     this.patches.push({ fields, owner })
   }
 
   /** @throws ConfigError where nobody has said which model */
   next(): OwnedConfig {
-    let seed: OwnedConfig = this.session.headers.baseline ?? this.opened()
-    if (this.first) seed = this.begin(seed)
-    for (const { fields, owner } of this.patches) seed = withFields(seed, fields, owner)
+    const seed = this.folded()
     this.taken = this.patches.length
     if (this.checked?.given !== seed.config) this.checked = { given: seed.config, config: toConfig(seed.config) }
     return { config: this.checked.config, owners: seed.owners }
+  }
+
+  private folded(): OwnedConfig {
+    const logged: OwnedConfig = this.session.headers.baseline ?? this.opened()
+    const begun = this.first ? this.begin(logged) : logged
+    return this.patches.reduce((seed, { fields, owner }) => withFields(seed, fields, owner), begun)
   }
 
   /** What the session was created with: a crash before its first request must not lose it. @throws ConfigError */

@@ -1,4 +1,4 @@
-import { type AssistantMessage, type CallConfig, type ContributionInput, type FinishReason, type Request, type Usage, NO_USAGE, copyJson, defined, isA, messageOf, toConfigPatch, toContribution } from '@headrace/message'
+import { type AssistantMessage, type CallConfig, type ContributionInput, type FinishReason, type Request, type Usage, NO_USAGE, copyJson, defined, isA, messageOf, resolveModel, toConfigPatch, toContribution } from '@headrace/message'
 import { type Dispatch, assembleRequest, proveRequest } from '@headrace/session'
 import { ModelError } from '../contract/adapter.ts'
 import { AnswerDraft } from './answer.ts'
@@ -45,7 +45,7 @@ async function ask(core: AgentCore, owner: string, inputs: readonly Contribution
   if (!header) throw new AgentError('ASK_TOO_EARLY', 'a side request goes under the header of the last request, and this session has sent none yet; prompt it first')
   const side: Pick<Dispatch, 'messages' | 'config' | 'tools'> = defined({
     messages: inputs.map((input, index) => ({ message: toContribution(input, `messages[${index}]`), owner })),
-    config: options.config && toConfigPatch(options.config, 'config'),
+    config: options.config && resolveModel(toConfigPatch(options.config, 'config'), header.config.model),
     tools: options.tools === 'none' ? options.tools : undefined,
   })
   const history = session.surface.snapshot()

@@ -17,7 +17,7 @@ export interface Cached {
 export function cachedPart(before: RequestData, request: RequestData): Cached {
   const [from, to] = [piecesOf(before), piecesOf(request)]
   const of = to.reduce((sum, [, bytes]) => sum + bytes.length, 0)
-  const otherModel = before.config.provider !== request.config.provider || before.config.model !== request.config.model
+  const otherModel = before.config.model !== request.config.model
   let bytes = 0
   let newFrom: string | undefined
   for (const [index, [name, piece]] of to.entries()) {

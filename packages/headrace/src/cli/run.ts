@@ -1,5 +1,5 @@
 import type { Agent } from '@headrace/agent'
-import { HeadraceError, messageOf, nearest } from '@headrace/message'
+import { HeadraceError, messageOf, nearest, resolveModel, splitModel } from '@headrace/message'
 import type { Fold, SessionEvent, SessionStore } from '@headrace/session'
 import { presets } from '@headrace/plugin-ai-sdk'
 import type { Context } from 'cordis'
@@ -110,7 +110,8 @@ async function bootApp(file: string, terminal: Terminal, debug: boolean): Promis
 
 /** A turn that cannot send its request would settle its prompt. */
 function checkModel(app: Context, { model }: RunOptions, found: Found | undefined): void {
-  const provider = model === undefined ? found?.fold.headers.baseline?.config.provider : model.slice(0, Math.max(0, model.indexOf('/')))
+  const logged = found?.fold.headers.baseline?.config.model
+  const provider = splitModel(model?.includes('/') ? model : logged ?? '').provider || undefined
   const known = app.llm.providers()
   if (provider !== undefined && !known.includes(provider)) throw new UsageError(`the app has no provider ${JSON.stringify(provider)}${nearest(provider, known)}; it has ${known.join(', ') || 'none'}`)
 }
@@ -162,9 +163,9 @@ function tellIdle({ code, why }: Idle, found: Found | undefined, { json }: RunOp
 function configOf(options: RunOptions, found: Found | undefined): Config {
   const { HEADRACE_MODEL, HEADRACE_BASE_URL } = process.env
   const logged = found?.fold.headers.baseline?.config
-  const model = options.model ?? (logged ? undefined : HEADRACE_MODEL || undefined)
+  const model = modelOf(options, logged?.model) ?? (logged ? undefined : HEADRACE_MODEL || undefined)
   if (model === undefined && !logged) throw new UsageError('there is no model; give --model <provider/model>, or set HEADRACE_MODEL (and HEADRACE_BASE_URL for an endpoint of your own)')
-  const provider = model === undefined ? logged!.provider : providerOf(model)
+  const provider = model === undefined ? splitModel(logged!.model).provider : providerOf(model)
   // The variable goes with HEADRACE_MODEL, and with names that say no provider: another provider's key stays at its own address.
   const isForVariable = provider === undefined || provider === ENDPOINT || (options.model === undefined && provider === providerOf(HEADRACE_MODEL ?? ''))
   const baseURL = options.baseUrl ?? (isForVariable ? HEADRACE_BASE_URL || undefined : undefined)
@@ -177,9 +178,15 @@ function configOf(options: RunOptions, found: Found | undefined): Config {
   return { ...(model !== undefined && { model }), ...(baseURL !== undefined && { baseURL }) }
 }
 
+/** The model that was asked for; a name alone is of the logged model's provider, unless it is said where it is. */
+function modelOf({ model, baseUrl }: RunOptions, logged: string | undefined): string | undefined {
+  return model === undefined || baseUrl !== undefined || logged === undefined ? model : resolveModel({ model }, logged).model
+}
+
 async function agentOf(app: Context, { found, id, cwd }: Plan, options: RunOptions, baseURL: string | undefined): Promise<Agent> {
   // What the command line names beats the log; a default does not.
-  const model = options.model === undefined ? undefined : routeOf(options.model, baseURL).model
+  const asked = modelOf(options, found?.fold.headers.baseline?.config.model)
+  const model = asked === undefined ? undefined : routeOf(asked, baseURL).model
   const common = { ...(cwd !== undefined && { cwd }), ...(model !== undefined && { model }) }
   return found ? app.agents.resume(found.id, common) : app.agents.create({ ...common, ...(id !== undefined && { id }) })
 }
