@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { textOf } from '@headrace/message'
 import { type Lease, MemoryStore, unpaired } from '@headrace/session'
 import { type Harness, type Reply, harness } from '@headrace/testing'
+import { settles } from '@headrace/testing/gate'
 import { figure } from '../reliability/figures.ts'
 
 /** Kinds of moments at which a run can be cancelled. */
@@ -87,12 +88,6 @@ async function world(store: WatchedStore, moments: () => Moments | undefined): P
 
 /** Timers, sockets and the like that keep a process alive. */
 const resources = (): number => process.getActiveResourcesInfo().filter((name) => name !== 'Immediate').length
-
-async function settles<T>(promise: Promise<T>, what: string): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => { timer = setTimeout(() => reject(new Error(`${what}: it hangs`)), 5_000) })
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
-}
 
 describe.each(['keep', 'withdraw'] as const)('cancelled with the queue to %s', (queue) => {
   it.each(KINDS)('after every %s of a run: the log is balanced, what was streamed is kept, nothing hangs, nothing leaks', async (kind) => {

@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { type Message, textOf } from '@headrace/message'
 import { type SessionEvent, unpaired } from '@headrace/session'
 import { type Harness, type HarnessOptions, type Reply, harness } from '@headrace/testing'
+import { turns } from '@headrace/testing/gate'
 
 /** The rows of "Hooks and tools": small inputs that broke other systems. */
 
@@ -101,7 +102,7 @@ describe('a tool', () => {
     ['throws', () => { throw new Error('it broke') }, /^it broke$/],
     ['throws what is no error', () => { throw 'a string' }, /^a string$/], // eslint-disable-line @typescript-eslint/only-throw-error -- that is the case
     ['hangs', () => new Promise(() => undefined), /did not finish within 60 ms and was told to stop/, { timeout: 60 }],
-    ['ignores its abort signal', () => new Promise((resolve) => setTimeout(() => resolve('late'), 5_000)), /did not finish within 60 ms/, { timeout: 60 }],
+    ['ignores its abort signal', () => turns(10_000).then(() => 'late'), /did not finish within 60 ms/, { timeout: 60 }],
     ['returns a function', () => () => 1, /not JSON: .* is a function/],
     ['returns a cycle', () => { const a: Record<string, unknown> = {}; a.a = a; return a }, /not JSON: .* is a cycle/],
     ['returns a class instance', () => new Map([[1, 2]]), /not JSON: .* is an instance of a class/],

@@ -6,6 +6,7 @@ import * as agentsMd from '@headrace/plugin-agents-md'
 import * as retry from '@headrace/plugin-retry'
 import { type SessionEvent, headerDrift, rebuild } from '@headrace/session'
 import { type Harness, type HarnessOptions, expectAppendOnly, harness } from '@headrace/testing'
+import { gate, turns } from '@headrace/testing/gate'
 import { mkdtemp, rm, writeFile, mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -323,16 +324,21 @@ describe('failures', () => {
   })
 })
 
-it('a plugin whose apply takes 30 ms, and a prompt at once: all it brings is in the first request; a later prefix listener is reported by name', async () => {
+it('a plugin whose apply takes its time, and a prompt at once: all it brings is in the first request; a later prefix listener is reported by name', async () => {
   const h = await app()
+  const loads = gate()
   void h.ctx.plugin({ name: 'slow', inject: ['agents', 'tools', 'system', 'briefing'], apply: async (ctx: Context) => {
-    await new Promise((resolve) => setTimeout(resolve, 30))
+    await loads.promise
     ctx.agents.prefix('p', () => 'slow prefix')
     ctx.system.section({ key: 's', text: 'Slow section.' })
     ctx.tools.define({ name: 'slow', description: '', parameters: { type: 'object' }, execute: () => 'ok' })
     ctx.briefing.topic({ key: 't', read: () => 'Slow topic.' })
   } })
-  await h.run('a')
+  const running = h.run('a')
+  await turns()
+  expect(h.requests).toEqual([])
+  loads.open()
+  await running
   expect(h.requests[0]).toMatchObject({ system: 'Slow section.', tools: [{ name: 'slow' }], owners: ['slow/p', 'slow/t', 'user'] })
   await h.ctx.plugin(plugin('late', (ctx) => void ctx.agents.prefix('p', () => 'too late')))
   await h.run('b')
@@ -347,7 +353,7 @@ describe('an inject()', () => {
 
   it('while a tool runs lands behind the batch; while the model streams, behind the step: never between a call and its result', async () => {
     const h = await app({ script: (_request, index) => (index === 0 ? { text: 'Let me look.', calls: [{ name: 'slow' }, { name: 'slow' }] } : 'ok') })
-    h.ctx.tools.define({ name: 'slow', description: '', parameters: { type: 'object' }, execute: async (_input, { agent }) => { agent.inject('from a tool'); await new Promise((resolve) => setTimeout(resolve, 5)); return 'ok' } })
+    h.ctx.tools.define({ name: 'slow', description: '', parameters: { type: 'object' }, execute: async (_input, { agent }) => { agent.inject('from a tool'); await turns(); return 'ok' } })
     h.agent.session.on('chunk', (chunk) => { if (chunk.type === 'text' && chunk.text === 'Let me look.') h.agent.inject('while it streams') })
     await h.run('a')
     expect(roles(h.requests[1]!)).toEqual(['user', 'assistant', 'tool', 'tool', 'system', 'system', 'system'])

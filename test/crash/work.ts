@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from 'cordis'
 import { type Agent, type ToolRun, override } from '@headrace/agent'
 import { RunContext } from '@headrace/run-context'
+import { turns } from '@headrace/testing/gate'
 import type { Killer } from './killer.ts'
 import type { Side } from './watched.ts'
 
@@ -16,7 +16,7 @@ export function work(killer: Killer, side: Side): { name: string; inject: string
     execute: async (_input: unknown, run: ToolRun) => {
       side.say({ what: 'tool', id: run.call.id, name })
       const nth = killer.count('tool')
-      await delay(2)
+      await turns()
       killer.pass('tool', nth)
       act(run)
       return `${name} was here`

@@ -5,9 +5,10 @@ import { Context } from 'cordis'
 import { afterAll, describe, expect, it } from 'vitest'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import type { SessionEvent } from '@headrace/session'
+import { settles } from '@headrace/testing/gate'
 import { figure } from '../reliability/figures.ts'
 import { DEPARTURES, type Departure, type Stage, open } from './guests.ts'
-import { expectSound, settles, unhandled } from './world.ts'
+import { expectSound, unhandled } from './world.ts'
 
 /** Where a turn stands when somebody goes. */
 const SEAMS = [

@@ -4,6 +4,7 @@ import { AgentsService, LlmService, SessionsService, SystemService, ToolsService
 import briefing from '@headrace/briefing'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { scriptedAdapter } from '@headrace/testing'
+import { turns } from '@headrace/testing/gate'
 import { modelOf } from './world.ts'
 
 /** An app in which plugins come and go. */
@@ -27,7 +28,7 @@ export const guest = (stage: Stage) => ({
       execute: async (_input, { call }) => {
         stage.ran.push(call.id)
         if (name === 'look') await stage.act()
-        await new Promise((resolve) => setTimeout(resolve, 2))
+        await turns()
         return word
       },
     })

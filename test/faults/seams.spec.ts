@@ -1,5 +1,6 @@
 import type { Context } from 'cordis'
 import { afterAll, describe, expect, it } from 'vitest'
+import { turns } from '@headrace/testing/gate'
 import { figure } from '../reliability/figures.ts'
 import { SEAMS, type Seam, expectPassed } from './seams.ts'
 import { EVIL, SIMPLE, THROWN } from './values.ts'
@@ -9,7 +10,6 @@ type Next = () => Promise<unknown>
 type Listener = (next: Next, args: readonly unknown[]) => unknown
 
 const never = (): Promise<never> => new Promise(() => undefined)
-const soon = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1))
 
 interface More {
   readonly strict?: boolean
@@ -94,10 +94,10 @@ describe.each(SEAMS)('A listener of $seam', ({ seam, deadline, places, answer, w
     await at(seam, 'next() is not waited for', async (next) => (void next(), answer), (ran) => expect(ran.made.reports.every(({ plugin }) => plugin === 'bad')).toBe(true))
     const late: unknown[] = []
     await at(seam, 'next() after it returned', async (next) => {
-      setTimeout(() => void next().catch((error: unknown) => late.push(error)), 2)
+      void turns(5).then(next).catch((error: unknown) => late.push(error))
       return answer
     }, async (ran) => {
-      await new Promise((resolve) => setTimeout(resolve, 10))
+      await turns()
       many(ran)
     })
     for (const error of late) expect(error).toMatchObject({ code: expect.stringMatching(/SEAM_FAILED|CANCELLED/) as unknown })
@@ -120,7 +120,7 @@ describe.each(SEAMS)('A listener of $seam', ({ seam, deadline, places, answer, w
       const agent = args[0] as { inject(text: string): void; cancel(): void }
       agent.inject('from inside')
       agent.cancel()
-      await soon()
+      await turns(1)
       return next()
     }, (ran) => expect(ran.result.reason).toBe('cancelled'))
   })

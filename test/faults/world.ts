@@ -4,6 +4,7 @@ import { expect } from 'vitest'
 import { type SessionEvent, Fold, unpaired, verify } from '@headrace/session'
 import { type Harness, type HarnessOptions, type Script, harness } from '@headrace/testing'
 import { textOf } from '@headrace/message'
+import { settles } from '@headrace/testing/gate'
 import { plugin } from '../laws/help.ts'
 import { good } from '../laws/listeners.ts'
 
@@ -36,12 +37,6 @@ export function modelOf(fails: boolean): Script {
 
 /** Timers, sockets and the like that keep a process alive. */
 const resources = (): number => process.getActiveResourcesInfo().filter((name) => name !== 'Immediate').length
-
-export async function settles<T>(promise: Promise<T>, what: string): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => { timer = setTimeout(() => reject(new Error(`${what}: it hangs`)), 8_000) })
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
-}
 
 /** Rejections that nobody handled, since the last look. */
 const rejections: string[] = []

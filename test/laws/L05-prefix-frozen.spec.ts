@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { SettingsSchema } from '@headrace/agent'
 import { HeaderFold, diffHeader, verify } from '@headrace/session'
-import { app, calls, delay, eventsOf, expectRebuilds, gate, plugin, system, textsOf, tool } from './help.ts'
+import { stopClock } from '@headrace/testing/clock'
+import { gate, turns } from '@headrace/testing/gate'
+import { app, calls, eventsOf, expectRebuilds, plugin, system, textsOf, tool } from './help.ts'
 
 describe('L5 The prefix is frozen', () => {
   it('composed once per loop instance, lazily, on its first request-building step', async () => {
@@ -110,23 +112,28 @@ describe('L5 The prefix is frozen', () => {
     first.cancel()
     expect(await first.result).toMatchObject({ reason: 'cancelled' })
     slow.open()
-    await delay(5)
+    await turns()
     await run('Two.')
     expect(textsOf(requests[0]!)).toEqual(['try 2', 'One.', 'Two.'])
   })
 })
 
 describe('L5 The prefix is frozen: it waits for plugins that are loading', () => {
-  it('ahead of agent/prompt-submit: all of a plugin whose apply takes 30 ms is in the first request', async () => {
+  it('ahead of agent/prompt-submit: all of a plugin whose apply takes its time is in the first request', async () => {
     const { ctx, run, requests } = await app()
+    const loads = gate()
     void ctx.plugin(plugin('slow', async (inner) => {
-      await delay(30)
+      await loads.promise
       inner.agents.prefix('opener', () => 'prefix')
       inner.system.section({ key: 'role', text: 'section' })
       tool(inner, 'look')
       inner.on('agent/prompt-submit', async (_agent, _turn, _submission, next) => ({ ...await next(), additionalContext: ['submitted'] }))
     }))
-    await run('Hi.')
+    const running = run('Hi.')
+    await turns()
+    expect(requests).toEqual([])
+    loads.open()
+    await running
     const [request] = requests
     expect([textsOf(request!), request!.system, request!.tools?.map(({ name }) => name)]).toEqual([['prefix', 'Hi.', 'submitted'], 'section', ['look']])
   })
@@ -134,7 +141,7 @@ describe('L5 The prefix is frozen: it waits for plugins that are loading', () =>
   it('looking again after each that settles', async () => {
     const { ctx, run, requests } = await app()
     const chain = (depth: number): ReturnType<typeof plugin> => plugin(`depth-${depth}`, async (inner) => {
-      await delay(10)
+      await turns()
       if (depth < 3) void inner.plugin(chain(depth + 1))
       else inner.agents.prefix('opener', () => 'from the last')
     })
@@ -145,12 +152,15 @@ describe('L5 The prefix is frozen: it waits for plugins that are loading', () =>
 
   it('5 s by default; a plugin that is still loading then is reported by name', async () => {
     expect(SettingsSchema({}).loadTimeout).toBe(5_000)
+    const clock = stopClock()
     const { ctx, run, requests, reports } = await app({ settings: { loadTimeout: 40 }, reports: 'allow' })
     const stuck = gate()
     void ctx.plugin(plugin('stuck', () => stuck.promise))
-    const began = performance.now()
-    expect(await run('Hi.')).toMatchObject({ reason: 'done' })
-    expect(performance.now() - began).toBeGreaterThan(35)
+    const running = run('Hi.')
+    await clock.pass(39)
+    expect(requests).toEqual([])
+    await clock.pass(1)
+    expect(await running).toMatchObject({ reason: 'done' })
     expect(requests).toHaveLength(1)
     expect(reports).toMatchObject([{ kind: 'loading', plugin: 'stuck' }])
     stuck.open()
@@ -164,11 +174,14 @@ describe('L5 The prefix is frozen: it waits for plugins that are loading', () =>
       inner.agents.prefix('opener', () => 'prefix')
     }))
     const first = agent.prompt('One.')
-    await delay(10)
+    await turns()
     first.cancel()
     expect(await first.result).toMatchObject({ reason: 'cancelled', steps: 0 })
-    setTimeout(loads.open, 20)
-    await run('Two.')
+    const second = run('Two.')
+    await turns()
+    expect(requests).toEqual([])
+    loads.open()
+    await second
     expect(textsOf(requests[0]!)).toEqual(['prefix', 'Two.'])
   })
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { MemoryStore, StoreError, type Lease, foldRequestHeader } from '@headrace/session'
-import { app, calls, delay, eventsOf, plugin, tool } from './help.ts'
+import { turns } from '@headrace/testing/gate'
+import { app, calls, eventsOf, plugin, tool } from './help.ts'
 
 /** Tells in which order things were appended, became durable, and left. A flush takes a moment. */
 class JournalStore extends MemoryStore {
@@ -19,7 +20,7 @@ class JournalStore extends MemoryStore {
       },
       flush: async () => {
         const upTo = appended
-        await delay(5)
+        await turns()
         if (this.failing) throw new StoreError('the disk is gone')
         await lease.flush()
         if (upTo === appended) this.journal.push('durable')

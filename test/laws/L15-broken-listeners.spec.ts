@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { app, calls, delay, eventsOf, gate, plugin, textsOf } from './help.ts'
+import { stopClock } from '@headrace/testing/clock'
+import { gate, until } from '@headrace/testing/gate'
+import { app, calls, eventsOf, plugin, textsOf } from './help.ts'
 import { CULPRIT, type Listener, bad, good, nextOf, run } from './listeners.ts'
 
 const faults: readonly (readonly [string, Listener])[] = [
@@ -62,18 +64,20 @@ describe('L15 Nobody is dropped: a listener that breaks the contract', () => {
   })
 
   it('tools/ask has no deadline, and nobody to answer means deny', async () => {
+    const clock = stopClock()
     const asks = plugin('asks', (ctx) => ctx.tools.define({ name: 'danger', description: '', parameters: { type: 'object' }, ask: true, execute: () => 'ran' }))
     const nobody = await app({ script: [calls('danger'), 'Done.'], plugins: [asks] })
     await nobody.run('Hi.')
     expect(textsOf(nobody.requests[1]!).at(-1)).toContain('danger: The call was denied')
-    const slow = await run('tools/ask', () => delay(90).then(() => 'allow'), { script: [calls('danger'), 'Done.'], plugins: [asks, bad('tools/ask', () => delay(90).then(() => 'allow'))] })
+    const slow = await run('tools/ask', () => clock.pass(90).then(() => 'allow'), { script: [calls('danger'), 'Done.'], plugins: [asks, bad('tools/ask', () => clock.pass(90).then(() => 'allow'))] })
     expect(textsOf(slow.made.requests[1]!).at(-1)).toBe('danger: ran')
   })
 
   it('agent/pre-step and agent/request-error have none either: the signal only', async () => {
-    const { result } = await run('agent/pre-step', (...args) => delay(90).then(nextOf(args)))
+    const clock = stopClock()
+    const { result } = await run('agent/pre-step', (...args) => clock.pass(90).then(nextOf(args)))
     expect(result.reason).toBe('done')
-    const retried = await run('agent/request-error', () => delay(90).then(() => 'retry'), { script: [{ error: {} }, 'Done.'] })
+    const retried = await run('agent/request-error', () => clock.pass(90).then(() => 'retry'), { script: [{ error: {} }, 'Done.'] })
     expect(retried.result.reason).toBe('done')
     const started = gate()
     const made = await app({ plugins: [bad('agent/pre-step', () => (started.open(), new Promise(() => undefined)))] })
@@ -132,29 +136,31 @@ describe('L15 Nobody is dropped: a listener that breaks the contract', () => {
   })
 
   it('a clock stops while a listener waits in next(): a slow one inside is not blamed on the outer', async () => {
+    const clock = stopClock()
     const { made, result } = await run('agent/session-prefix', async (...args) => {
-      await delay(25)
+      await clock.pass(25)
       const below = await nextOf(args)()
       return below
-    }, { plugins: [plugin('inner', (ctx) => ctx.agents.prefix('p', () => delay(25).then(() => 'inner'))), bad('agent/session-prefix', async (...args) => {
+    }, { plugins: [plugin('inner', (ctx) => ctx.agents.prefix('p', () => clock.pass(25).then(() => 'inner'))), bad('agent/session-prefix', async (...args) => {
       const below = await nextOf(args)()
-      await delay(25)
+      await clock.pass(25)
       return below
     })] })
     expect([result.reason, made.reports]).toEqual(['done', []])
-    const slow = await app({ settings: { seamTimeout: 40 }, plugins: [plugin('inner', (ctx) => ctx.agents.prefix('p', () => delay(200).then(() => 'inner'))), bad('agent/session-prefix', (...args) => nextOf(args)())] })
+    const slow = await app({ settings: { seamTimeout: 40 }, plugins: [plugin('inner', (ctx) => ctx.agents.prefix('p', () => clock.pass(200).then(() => 'inner'))), bad('agent/session-prefix', (...args) => nextOf(args)())] })
     expect(await slow.run('Hi.')).toMatchObject({ reason: 'error', error: { plugin: 'inner' } })
   })
 
   it('a seam that ended refuses a late next(), and ignores a late result', async () => {
+    const clock = stopClock()
     const late: unknown[] = []
     const { made, result } = await run('agent/request-messages', async (...args) => {
-      await delay(60)
+      await clock.pass(60)
       late.push(await nextOf(args)().catch((error: unknown) => error))
       return { before: ['too late'], after: [] }
     }, { strict: false })
     expect(result).toMatchObject({ reason: 'error', error: CULPRIT('agent/request-messages') })
-    await delay(60)
+    await until(() => late.length === 1)
     expect(late).toMatchObject([{ code: 'SEAM_FAILED', message: expect.stringContaining('ended') as unknown }])
     expect(made.requests).toHaveLength(0)
     expect(JSON.stringify(await made.events())).not.toContain('too late')

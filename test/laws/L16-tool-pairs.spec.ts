@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { type Message, callsOf } from '@headrace/message'
 import { MemoryStore, type SessionEvent, Batch, unpaired } from '@headrace/session'
 import { harness } from '@headrace/testing'
-import { app, calls, delay, eventsOf, expectRebuilds, gate, plugin, textsOf, thrownBy, tool } from './help.ts'
+import { gate } from '@headrace/testing/gate'
+import { app, calls, eventsOf, expectRebuilds, plugin, textsOf, thrownBy, tool } from './help.ts'
 
 /** Every call has one result, in call order, nothing between. Written for itself, not with the source's own check. */
 function expectPaired(messages: readonly Message[]): void {
@@ -27,13 +28,18 @@ async function cutOff(events: readonly SessionEvent[]): Promise<MemoryStore> {
 
 describe('L16 Tool pairs are adjacent', () => {
   it('every call gets exactly one result, in call order, whichever finishes first', async () => {
+    // Each goes on when the result of the one before is in the log.
+    const after = { slow: gate(), middle: gate() }
     const made = await app({
       script: [calls('slow', 'quick', 'middle'), 'Done.'],
       plugins: [plugin('tools', (ctx) => {
-        tool(ctx, 'slow', () => delay(30).then(() => 'slow'))
+        tool(ctx, 'slow', () => after.slow.promise.then(() => 'slow'))
         tool(ctx, 'quick', () => 'quick')
-        tool(ctx, 'middle', () => delay(10).then(() => 'middle'))
+        tool(ctx, 'middle', () => after.middle.promise.then(() => 'middle'))
       })],
+    })
+    made.agent.session.on('event', (event) => {
+      if (event.type === 'tool/result') [undefined, after.middle, after.slow][event.data.index]?.open()
     })
     await made.run('Hi.')
     expect(eventsOf(await made.events(), 'tool/result').map(({ data }) => data.index)).toEqual([1, 2, 0])

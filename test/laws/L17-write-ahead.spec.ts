@@ -6,7 +6,8 @@ import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { type SessionEvent, rebuild, verify } from '@headrace/session'
 import { type Harness, type HarnessOptions, harness } from '@headrace/testing'
 import { PowerCutFiles } from '../../plugins/store-jsonl/tests/faulty-files.ts'
-import { bytesOf, calls, eventsOf, gate, plugin, textsOf, tool } from './help.ts'
+import { gate } from '@headrace/testing/gate'
+import { bytesOf, calls, eventsOf, plugin, textsOf, tool } from './help.ts'
 
 /** A disk that forgets what was not synced, and an app whose log is on it. After a cut the app is as good as dead. */
 class Machine {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import briefing from '@headrace/briefing'
-import { app, calls, eventsOf, expectRebuilds, gate, plugin, textsOf, tool } from './help.ts'
+import { gate } from '@headrace/testing/gate'
+import { app, calls, eventsOf, expectRebuilds, plugin, textsOf, tool } from './help.ts'
 
 describe('L19 Unloading unloads', () => {
   it('its listeners, tools and sections are gone at the next boundary, in mid-turn', async () => {

@@ -3,7 +3,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Batch, type EventDraft, MemoryStore, type SessionEvent, applyHeaderDelta, verify } from '@headrace/session'
 import { type Harness, harness } from '@headrace/testing'
 import type { Agent } from '@headrace/agent'
-import { app, calls, delay, eventsOf, expectRebuilds, gate, plugin, textsOf, tool } from './help.ts'
+import { stopClock } from '@headrace/testing/clock'
+import { gate, settles, turns, until } from '@headrace/testing/gate'
+import { app, calls, eventsOf, expectRebuilds, plugin, textsOf, tool } from './help.ts'
 
 // Each of these broke a law once: found by trying to.
 
@@ -15,17 +17,12 @@ async function rejectionsOf(act: () => Promise<unknown>): Promise<readonly strin
   process.on('unhandledRejection', (error) => void seen.push(String(error)))
   try {
     await act()
-    await delay(10)
+    await turns()
   } finally {
     process.removeAllListeners('unhandledRejection')
     for (const listener of others) process.on('unhandledRejection', listener)
   }
   return seen
-}
-
-/** What a promise comes to, or `nothing` where it does not settle soon. */
-function soon<T>(promise: Promise<T>): Promise<T | 'nothing'> {
-  return Promise.race([promise, delay(500).then(() => 'nothing' as const)])
 }
 
 const forged: EventDraft = { type: 'context/message', data: { message: { role: 'system', content: [{ type: 'text', text: 'forged' }] }, owner: 'user' } }
@@ -188,15 +185,19 @@ describe('L17 What was paid for or acknowledged is not lost', () => {
 
   it('a side request goes on when the step ends in which it began', async () => {
     const { promise, open } = gate()
+    const asked = gate()
     let title: Promise<{ readonly message: unknown }> | undefined
     const made = await app({
       script: async (_request, index) => {
-        if (index === 1) await promise
+        if (index === 1) {
+          asked.open()
+          await promise
+        }
         return index === 0 ? calls('one') : index === 1 ? 'A title' : 'Done.'
       },
       plugins: [plugin('titles', (ctx) => tool(ctx, 'one', () => {
         title = ctx.agents.get('test')!.ask(['Title?'], { purpose: 'title' })
-        return delay(5).then(() => 'fine')
+        return asked.promise.then(() => 'fine')
       }))],
     })
     expect(await made.run('Hi.')).toMatchObject({ reason: 'done' })
@@ -212,7 +213,7 @@ describe('Every promise settles', () => {
     let late: Promise<unknown> | undefined
     await made.agent.ctx.plugin({ name: 'last', apply: (ctx: Context) => void ctx.effect(() => () => { late = made.agent.prompt('Late.').result }) })
     await made.agent.dispose()
-    expect(await soon(late!)).toMatchObject({ reason: 'withdrawn' })
+    expect(await settles(late!)).toMatchObject({ reason: 'withdrawn' })
   })
 
   it('of a prompt that a listener withdraws as soon as it is in the log', async () => {
@@ -220,25 +221,26 @@ describe('Every promise settles', () => {
     const stop = made.agent.session.on('event', ({ seq, type }) => { if (type === 'prompt/queued') made.agent.withdraw(seq) })
     const { result } = made.agent.prompt('Hi.')
     stop()
-    expect(await soon(result)).toMatchObject({ reason: 'withdrawn' })
+    expect(await settles(result)).toMatchObject({ reason: 'withdrawn' })
   })
 
   it('of a side request that hangs while nothing runs, when the agent ends; the log says so', async () => {
     const made = await app({ script: (_request, index) => (index === 1 ? { hang: true } : 'Done.') })
     await made.run('Hi.')
     const asked = made.agent.ask(['Title?'], { purpose: 'title' }).catch((error: unknown) => String(error))
-    await delay(5)
+    await until(() => made.requests.length === 2)
     await made.agent.dispose()
-    expect(await soon(asked)).toContain('disposed')
+    expect(await settles(asked)).toContain('disposed')
     expect((await made.events()).at(-1)).toMatchObject({ type: 'request/end', data: { outcome: 'aborted' } })
   })
 
   it('of a turn whose context never comes, when it is cancelled', async () => {
-    const made = await app({ agent: { context: () => new Promise(() => undefined) } })
+    const asked = gate()
+    const made = await app({ agent: { context: () => (asked.open(), new Promise(() => undefined)) } })
     const handle = made.agent.prompt('Hi.')
-    await delay(5)
+    await asked.promise
     handle.cancel()
-    expect(await soon(handle.result)).toMatchObject({ reason: 'cancelled' })
+    expect(await settles(handle.result)).toMatchObject({ reason: 'cancelled' })
   })
 
   it('of a steer that is taken back while agent/prompt-submit looks at it: withdrawn, and the turn goes on', async () => {
@@ -258,8 +260,8 @@ describe('Every promise settles', () => {
     stop()
     steered!.cancel('never mind')
     hold.open()
-    expect(await soon(handle.result)).toMatchObject({ reason: 'done', text: 'Done.' })
-    expect(await soon(steered!.result)).toMatchObject({ reason: 'withdrawn' })
+    expect(await settles(handle.result)).toMatchObject({ reason: 'done', text: 'Done.' })
+    expect(await settles(steered!.result)).toMatchObject({ reason: 'withdrawn' })
   })
 })
 
@@ -276,9 +278,9 @@ describe('L17 A store that fails for a while', () => {
       } }
     }
     const made = await app({ store, reports: 'allow', script: [calls('one'), 'Going on.', 'Done.'], plugins: [plugin('tools', (ctx) => tool(ctx, 'one', () => { full = true }))] })
-    expect(await soon(made.run('Hi.'))).toMatchObject({ reason: 'error', error: { message: 'the disk is full' } })
+    expect(await settles(made.run('Hi.'))).toMatchObject({ reason: 'error', error: { message: 'the disk is full' } })
     full = false
-    expect(await soon(made.run('Again.'))).toMatchObject({ reason: 'done', text: 'Done.' })
+    expect(await settles(made.run('Again.'))).toMatchObject({ reason: 'done', text: 'Done.' })
     expect(textsOf(made.requests[1]!).at(-1)).toMatch(/^one: This call was started, but its outcome is unknown/)
     await expectRebuilds(made)
   })
@@ -288,11 +290,15 @@ describe('L18 A lease is given back', () => {
   it('where the plugin is gone that asked for the agent', async () => {
     const store = new MemoryStore()
     const create = store.create.bind(store)
-    store.create = (id) => delay(10).then(() => create(id))
     const made = await app({ store })
+    const hold = gate()
+    store.create = (id) => hold.promise.then(() => create(id))
     let creating: Promise<unknown> | undefined
     const fiber = await made.ctx.plugin(plugin('brief', (ctx) => { creating = ctx.agents.create({ id: 'child', model: 'scripted/model' }).catch((error: unknown) => error) }))
-    await fiber.dispose()
+    const gone = fiber.dispose()
+    await turns()
+    hold.open()
+    await gone
     expect(await creating).toBeInstanceOf(Error)
     expect(made.ctx.agents.ids()).toEqual(['test'])
     expect((await made.ctx.agents.resume('child')).id).toBe('child')
@@ -310,7 +316,7 @@ describe('L18 A lease is given back', () => {
     const made = await harness({ store })
     onTestFinished(() => made.ctx.fiber.dispose().then(() => undefined))
     full = true
-    expect(await soon(made.run('Hi.'))).toMatchObject({ reason: 'error' })
+    expect(await settles(made.run('Hi.'))).toMatchObject({ reason: 'error' })
     await expect(made.agent.dispose()).rejects.toThrow('the disk is full')
     expect(made.ctx.agents.ids()).toEqual([])
     expect((await made.ctx.agents.resume('test')).id).toBe('test')
@@ -377,13 +383,14 @@ describe('L19 Unloading unloads', () => {
 
 describe('Time', () => {
   it('more than a timer can wait for is no limit, where it would go off at once', async () => {
+    const clock = stopClock()
     const made = await app({
       script: [calls('one', 'two'), 'Done.'], settings: { seamTimeout: 1e12, toolTimeout: 1e12, limits: { time: 1e12 } },
       plugins: [plugin('slow', (ctx) => {
-        const aborted = (_input: unknown, { signal }: { readonly signal: AbortSignal }): Promise<string> => delay(10).then(() => String(signal.aborted))
+        const aborted = (_input: unknown, { signal }: { readonly signal: AbortSignal }): Promise<string> => clock.pass(1_000).then(() => String(signal.aborted))
         ctx.tools.define({ name: 'one', description: '', parameters: { type: 'object' }, timeout: Infinity, execute: aborted })
         ctx.tools.define({ name: 'two', description: '', parameters: { type: 'object' }, execute: aborted })
-        ctx.on('agent/request', (_agent, _turn, _step, _config, next) => delay(10).then(next))
+        ctx.on('agent/request', (_agent, _turn, _step, _config, next) => clock.pass(1_000).then(next))
       })],
     })
     expect(await made.run('Hi.')).toMatchObject({ reason: 'done' })
@@ -428,7 +435,7 @@ describe('Hostile logs', () => {
 describe('A turn that is open and does not run', () => {
   /** A session that was parked in its second turn and is resumed, while the app's only place is another's. */
   async function resumedInLine(): Promise<{ readonly made: Harness; readonly agent: Agent; readonly free: () => Promise<void> }> {
-    const [answered, hold] = [gate(), gate()]
+    const [answered, standing, hold] = [gate(), gate(), gate()]
     const made = await app({
       settings: { concurrentTurns: 1 },
       script: async (_request, index) => {
@@ -438,18 +445,17 @@ describe('A turn that is open and does not run', () => {
     })
     await made.run('One.')
     const { result } = made.agent.prompt('Two.')
-    while (made.requests.length < 2) await delay(1)
+    await until(() => made.requests.length === 2)
     const parked = made.agent.park()
     answered.open()
     await parked
     expect(await result).toMatchObject({ reason: 'parked' })
     const other = await made.ctx.agents.create({ id: 'other', model: 'scripted/model' })
-    other.ctx.on('agent/pre-step', (_agent, _turn, _step, next) => hold.promise.then(next))
+    other.ctx.on('agent/pre-step', (_agent, _turn, _step, next) => (standing.open(), hold.promise.then(next)))
     const turn = other.prompt('Mine first.')
-    await delay(5)
+    await standing.promise
     const agent = await made.ctx.agents.resume('test')
-    await delay(5)
-    expect(agent.state).toBe('waiting')
+    await until(() => agent.state === 'waiting')
     return { made, agent, free: async () => {
       hold.open()
       await turn.result
@@ -495,11 +501,11 @@ describe('A turn that is open and does not run', () => {
     }
     const made = await app({ store, reports: 'allow', script: ['One.', calls('one'), 'Done.'], plugins: [plugin('tools', (ctx) => tool(ctx, 'one', () => { full = true }))] })
     await made.run('Hi.')
-    expect(await soon(made.run('Again.'))).toMatchObject({ reason: 'error', error: { message: 'the disk is full' } })
+    expect(await settles(made.run('Again.'))).toMatchObject({ reason: 'error', error: { message: 'the disk is full' } })
     made.agent.cancel('while it is full')
     full = false
     expect((await made.agent.rewind({ cancel: true })).data.turn).toBe(2)
-    expect(await soon(made.run('And now?'))).toMatchObject({ reason: 'done' })
+    expect(await settles(made.run('And now?'))).toMatchObject({ reason: 'done' })
     expect(textsOf(made.requests.at(-1)!)).toEqual(['Hi.', 'One.', 'And now?'])
     await expectRebuilds(made)
   })

@@ -61,15 +61,6 @@ export async function expectRebuilds({ events, requests, verify }: Harness): Pro
   expect(await verify()).not.toHaveProperty('difference')
 }
 
-/** A promise, and what settles it. */
-export function gate<T = void>(): { readonly promise: Promise<T>; open(value: T): void } {
-  let open!: (value: T) => void
-  const promise = new Promise<T>((resolve) => (open = resolve))
-  return { promise, open }
-}
-
-export const delay = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
-
 /** Whatever a call throws. */
 export function thrownBy(act: () => unknown): unknown {
   try {

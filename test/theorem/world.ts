@@ -6,6 +6,7 @@ import { Context as App } from 'cordis'
 import type { Request } from '@headrace/message'
 import type { SessionStore } from '@headrace/session'
 import { type Reply, scriptedAdapter } from '@headrace/testing'
+import { turns } from '@headrace/testing/gate'
 
 /** One thing that happens to a session. */
 export type Action =
@@ -162,7 +163,7 @@ class World {
       name, description: `Tool ${name}.`, parameters: { type: 'object', properties: { a: { type: 'number' } } }, sequential: name === 'beta',
       execute: async (_input, { agent }) => {
         if (this.random() < 0.3) agent.inject(`from inside ${name}`)
-        await new Promise((resolve) => setTimeout(resolve, this.random() * 3))
+        await turns(Math.floor(this.random() * 10))
         if (this.random() < 0.2) throw new Error('the tool broke')
         return this.pick(['fine', { ok: true }, [], 'lone \ud800 surrogate', 42])
       },

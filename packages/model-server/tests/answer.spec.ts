@@ -1,6 +1,6 @@
 import { type ModelServer, type ModelServerOptions, type Script, createModelServer, lastUser } from '@headrace/model-server'
 import { sha256 } from '@headrace/message'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { HELLO, calls, chunks, errorOf, join, lines, post, stream } from './client.ts'
 
 let server: ModelServer
@@ -115,7 +115,8 @@ describe('a request', () => {
   it('is recorded with its exact text and digest, its key not', async () => {
     await start(() => 'ok', { apiKey: 'sk-secret' })
     const raw = `{ "model":"m",\n "messages" : [{"role":"user","content":"h\\u00e9 ü"}] }`
-    const before = Date.now()
+    vi.spyOn(Date, 'now').mockReturnValue(1_700_000_000_000)
+    onTestFinished(() => void vi.restoreAllMocks())
     await post(server, raw, { headers: { authorization: 'Bearer sk-secret', 'x-api-key': 'sk-secret', 'x-title': 'test' } })
     await server.idle()
     const [request] = server.requests
@@ -124,7 +125,7 @@ describe('a request', () => {
     expect(Object.isFrozen(request?.body.messages[0])).toBe(true)
     expect(request?.headers).toMatchObject({ 'authorization': '[redacted]', 'x-api-key': '[redacted]', 'x-title': 'test' })
     expect(JSON.stringify(server.requests)).not.toContain('sk-secret')
-    expect(request?.time).toBeGreaterThanOrEqual(before)
+    expect(request?.time).toBe(1_700_000_000_000)
   })
 
   it('without the key is refused, when there is one', async () => {

@@ -1,8 +1,8 @@
 import { ModelServerError, createModelServer } from '@headrace/model-server'
 import { execFile } from 'node:child_process'
 import { connect } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { HANG, until } from '@headrace/testing/gate'
 import { describe, expect, it } from 'vitest'
 import { HELLO, first, post, stream } from './client.ts'
 
@@ -14,7 +14,7 @@ const CHILD = `
     : index === 1 ? { error: { status: 500 }, delay: 3_600_000 } : index === 2 ? { hang: true } : new Promise(() => {}))
   const body = JSON.stringify({ model: 'm', stream: true, messages: [{ role: 'user', content: 'x' }] })
   const answers = [0, 1, 2, 3].map(() => fetch(server.url + '/chat/completions', { method: 'POST', body }).catch(() => {}))
-  while (server.requests.length < 4) await new Promise((resolve) => setTimeout(resolve, 5))
+  while (server.requests.length < 4) await new Promise((resolve) => setImmediate(resolve))
   await server.close()
   await Promise.all(answers)
   console.log(server.requests.map((request) => request.outcome).join())
@@ -34,7 +34,7 @@ describe('close()', () => {
     const streams = [await stream(server), await stream(server)]
     await Promise.all(streams.map(async (response) => first(response.clone())))
     const waiting = [post(server, {}), post(server, {}), post(server, {})].map((promise) => promise.then(() => 'answered', () => 'cut'))
-    while (server.requests.length < 5) await pause(5)
+    await until(() => server.requests.length === 5)
     await server.close()
     expect(await Promise.all(waiting)).toEqual(['cut', 'cut', 'cut'])
     for (const response of streams) await expect(response.text()).rejects.toThrow()
@@ -51,14 +51,14 @@ describe('close()', () => {
       socket.on('error', () => {}).write(text)
       return new Promise((resolve) => socket.on('close', resolve))
     })
-    while (server.requests.length < 2) await pause(5)
+    await until(() => server.requests.length === 2)
     await server.close()
     await Promise.all(sockets)
     expect(server.requests.map((request) => request.outcome)).toEqual(['closed', 'closed'])
   })
 
   it('leaves nothing that keeps a process alive', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', CHILD], { timeout: 10_000 })
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', CHILD], { timeout: HANG })
     expect(stdout).toBe('closed,closed,closed,closed\n')
   })
 

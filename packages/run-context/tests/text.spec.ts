@@ -23,8 +23,7 @@ describe('stripping', () => {
 
   it('is linear in a long run of spaces inside a text', () => {
     const text = `${' '.repeat(2_000_000)}x`
-    const start = performance.now()
+    // One that is not would be at it for longer than a test may take.
     expect(stripTrailing(text)).toBe(text)
-    expect(performance.now() - start).toBeLessThan(1_000)
   })
 })

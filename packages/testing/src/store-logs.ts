@@ -20,13 +20,12 @@ export function append(lease: Lease, seq: number, drafts: readonly EventDraft[])
   return events
 }
 
-/** Creates a session with these appends and releases it; where asked, so many milliseconds pass after. */
-export async function write(store: SessionStore, id: string, appends: readonly (readonly EventDraft[])[], pause = 0): Promise<readonly SessionEvent[]> {
+/** Creates a session with these appends and releases it. */
+export async function write(store: SessionStore, id: string, appends: readonly (readonly EventDraft[])[]): Promise<readonly SessionEvent[]> {
   const lease = await store.create(id)
   const written: SessionEvent[] = []
   for (const drafts of appends) written.push(...append(lease, written.length, drafts))
   await lease.release()
-  if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause))
   return written
 }
 

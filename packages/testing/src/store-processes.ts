@@ -157,9 +157,11 @@ function kills(shared: () => SharedStore, child: (mode: StoreMode, id?: string) 
     for (let round = 0; round < 8; round++) {
       const writer = child('append')
       const last = acknowledged
-      let line = await writer.next()
-      setTimeout(() => writer.process.kill('SIGKILL'), 20 + round * 17)
-      for (; line !== undefined; line = await writer.next()) acknowledged = Number(line)
+      let lines = 0
+      for (let line = await writer.next(); line !== undefined; line = await writer.next()) {
+        acknowledged = Number(line)
+        if (++lines === 1 + round * 7) writer.process.kill('SIGKILL')
+      }
       const events = await read(store, 'a')
       expect(acknowledged).toBeGreaterThan(last)
       expect(events.length).toBeGreaterThan(acknowledged)

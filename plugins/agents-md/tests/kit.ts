@@ -6,6 +6,7 @@ import { BriefingService } from '@headrace/briefing'
 import { textOf } from '@headrace/message'
 import { type Harness, type HarnessOptions, harness } from '@headrace/testing'
 import { onTestFinished } from 'vitest'
+import { turns } from '@headrace/testing/gate'
 import { Config, settle } from '../src/config.ts'
 import { type FileLayer, type FileStatus, inject, name, nodeFiles, register } from '../src/index.ts'
 
@@ -72,12 +73,12 @@ export function plugins({ files = nodeFiles, ...config }: Options = {}): Harness
   return [BriefingService as never, agentsMd, touching as never]
 }
 
-/** Tools that touch a path: `touch` at once, `slow` in a while. */
+/** Tools that touch a path: `touch` at once, `slow` in a few turns of the event loop. */
 const touching = {
   name: 'touching', inject: ['tools'],
   apply: async (ctx: Context) => {
-    for (const [tool, wait] of [['touch', 0], ['slow', 20]] as const) {
-      ctx.tools.define({ name: tool, description: '', parameters: { type: 'object' }, execute: () => new Promise((resolve) => setTimeout(resolve, wait, 'touched')) })
+    for (const [tool, wait] of [['touch', 0], ['slow', 10]] as const) {
+      ctx.tools.define({ name: tool, description: '', parameters: { type: 'object' }, execute: () => turns(wait).then(() => 'touched') })
     }
   },
 }

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, symlinkSync, truncateSync, unlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { stopClock } from '@headrace/testing/clock'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { decode, isLinkText } from '../src/decode.ts'
 import type { FileLayer, FileStatus } from '../src/files.ts'
@@ -152,6 +153,7 @@ describe('what is no file', () => {
 
 describe('on a file system whose clock ticks', () => {
   it('a file is read when the tick of its last change is past: what it holds then is what its time stands for', async () => {
+    const clock = stopClock()
     const status: FileStatus = { kind: 'file', size: 3, stamp: 'of this tick', changed: Date.now() }
     let content = 'old'
     const files: FileLayer = {
@@ -160,7 +162,9 @@ describe('on a file system whose clock ticks', () => {
     }
     const reader = new FileReader(files, ['/p'], 1_000)
     const first = reader.look('/p/AGENTS.md')
-    setTimeout(() => { content = 'new' }, 2)
+    await clock.pass(2)
+    content = 'new'
+    await clock.pass(1_000)
     expect(await first).toMatchObject({ text: 'new' })
     expect(await reader.look('/p/AGENTS.md')).toBe(await first)
   })

@@ -1,6 +1,9 @@
 import type { LanguageModelV3StreamPart } from '@ai-sdk/provider'
 import { createModelServer } from '@headrace/model-server'
 import { aiSdkAdapter } from '@headrace/plugin-ai-sdk'
+import type { Chunk } from '@headrace/message'
+import { stopClock } from '@headrace/testing/clock'
+import { turns, until } from '@headrace/testing/gate'
 import { describe, expect, it } from 'vitest'
 import { endpoint, failed, finish, model, rawServer, request, text, toolsFor, use } from './help.ts'
 
@@ -10,17 +13,13 @@ describe('an abort', () => {
   it('ends the attempt and the connection at once: before an answer and in the middle of one', async () => {
     for (const reply of [{ hang: true as const }, { text: 'some text that is streamed', stallAfter: 1 }]) {
       const controller = new AbortController()
-      let aborted = 0
-      const server = use(await createModelServer(() => {
-        setTimeout(() => {
-          aborted = Date.now()
-          controller.abort()
-        }, 50)
-        return reply
-      }))
-      const { failure } = await failed(endpoint(server.url), request(undefined, { signal: controller.signal }))
-      expect(failure).toEqual({ kind: 'aborted', message: 'the request was aborted' })
-      expect(Date.now() - aborted).toBeLessThan(1000)
+      const server = use(await createModelServer(() => reply))
+      const ending = failed(endpoint(server.url), request(undefined, { signal: controller.signal }))
+      await until(() => server.requests.length === 1)
+      // By then what a stream begins with has come, or not: either is a moment for an abort.
+      await turns()
+      controller.abort()
+      expect((await ending).failure).toEqual({ kind: 'aborted', message: 'the request was aborted' })
       await server.idle()
       expect(server.requests[0]!.outcome).toBe('aborted')
     }
@@ -46,12 +45,16 @@ describe('an abort', () => {
 
   it('is honoured for a model that does not listen to it', async () => {
     const controller = new AbortController()
-    setTimeout(() => controller.abort(), 20)
-    expect((await failed(aiSdkAdapter(model(() => new ReadableStream())), request(undefined, { signal: controller.signal }))).failure.kind).toBe('aborted')
+    const first = failed(aiSdkAdapter(model(() => new ReadableStream())), request(undefined, { signal: controller.signal }))
+    await turns()
+    controller.abort()
+    expect((await first).failure.kind).toBe('aborted')
     const deaf = { ...model([]), doStream: () => new Promise<never>(() => {}) }
     const later = new AbortController()
-    setTimeout(() => later.abort(), 20)
-    expect((await failed(aiSdkAdapter(deaf), request(undefined, { signal: later.signal }))).failure.kind).toBe('aborted')
+    const second = failed(aiSdkAdapter(deaf), request(undefined, { signal: later.signal }))
+    await turns()
+    later.abort()
+    expect((await second).failure.kind).toBe('aborted')
   })
 
   it('leaves no listener behind, nor does an answer', async () => {
@@ -79,17 +82,28 @@ describe('silence', () => {
   })
 
   it('shorter than the timeout does not, however long the whole takes', async () => {
+    const clock = stopClock()
     const server = use(await createModelServer(() => ({ text: 'x'.repeat(80), chunkSize: 10, delay: 100 })))
-    const chunks = []
-    for await (const chunk of endpoint(server.url, { timeout: 400 }).stream(request(), noBlobs)) chunks.push(chunk)
+    const chunks: Chunk[] = []
+    const reading = (async () => {
+      for await (const chunk of endpoint(server.url, { timeout: 400 }).stream(request(), noBlobs)) chunks.push(chunk)
+    })()
+    await until(() => server.requests.length === 1)
+    for (let piece = 1; piece <= 8; piece++) {
+      await clock.pass(100)
+      await until(() => text(chunks).length >= piece * 10)
+    }
+    await clock.pass(100)
+    await reading
     expect(text(chunks)).toBe('x'.repeat(80))
   })
 
   it('of the consumer is not the model’s', async () => {
+    const clock = stopClock()
     const chunks = []
     for await (const chunk of aiSdkAdapter(model([{ type: 'text-delta', id: 't', delta: 'x' }, { type: 'text-delta', id: 't', delta: 'y' }, finish()]), { timeout: 50 }).stream(request(), noBlobs)) {
       chunks.push(chunk)
-      await new Promise((resolve) => setTimeout(resolve, 120))
+      await clock.pass(120)
     }
     expect(text(chunks)).toBe('xy')
   })
@@ -117,7 +131,11 @@ describe('a long answer', () => {
       if (chunk.type !== 'text') continue
       taken++
       if (taken === 3) {
-        await new Promise((resolve) => setTimeout(resolve, 500))
+        // Nothing is written any more once all buffers on the way are full.
+        for (let seen = -1; seen !== written;) {
+          seen = written
+          await turns(200)
+        }
         break
       }
     }

@@ -6,6 +6,7 @@ import { textOf } from '@headrace/message'
 import * as retry from '@headrace/plugin-retry'
 import { unpaired } from '@headrace/session'
 import { type Harness, type Reply, type Script, harness } from '@headrace/testing'
+import { until } from '@headrace/testing/gate'
 import { CompactionService, DROPPED, INSTRUCTION, SUMMARY_TITLE } from '../src/index.ts'
 
 const long = (words: number): string => 'word '.repeat(words)
@@ -126,7 +127,7 @@ describe('compaction', () => {
     const compacting = h.ctx.compaction.compact('test')
     await asked
     const turn = what === 'a step' ? h.agent.prompt('Go on.') : undefined
-    if (turn) while (h.requests.length < 5) await new Promise((resolve) => setTimeout(resolve, 1))
+    if (turn) await until(() => h.requests.length >= 5)
     else await h.agent.rewind({ turns: 3 })
     answers()
     expect(await compacting).toMatchObject({ how: 'nothing' })

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate, setTimeout } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Config } from '../src/config.ts'
 import { type Disk, disk } from '../src/disk.ts'
@@ -55,14 +55,15 @@ class Gate {
   }
 }
 
-/** Above the time for which a folder that just changed is listed again. */
-const settle = () => setTimeout(80)
+const { now } = Date
+/** From now on it is a second later: a folder that just changed is listed again only for a moment. */
+const settle = (): void => void vi.spyOn(Date, 'now').mockImplementation(() => now() + 1_000)
 
 describe('a look', () => {
   it('at what did not change is one stat for each root and each folder in one, and reads nothing', async () => {
     for (let index = 0; index < 30; index++) world.skill(`skill-${index}`, undefined, index % 2 ? 'project/.agents/skills' : 'home/.claude/skills')
     world.file('project/.agents/skills/README.md')
-    await settle()
+    settle()
     const { take, disk } = counting()
     const index = new SkillIndex(world.project, Config({}), disk)
     const shelf = await index.look()
@@ -78,7 +79,7 @@ describe('a look', () => {
 
   it('in an app: a step in which nothing changed reads nothing, and asks once for each file that is watched', async () => {
     for (let index = 0; index < 10; index++) world.skill(`skill-${index}`)
-    await settle()
+    settle()
     const spies = (['stat', 'list', 'real', 'read'] as const).map((name) => vi.spyOn(disk, name))
     const h = await setup(world, {}, { script: (_, index) => (index % 3 < 2 ? { calls: [{ name: 'none' }] } : 'done') })
     await h.run('Go')
@@ -96,7 +97,7 @@ describe('a look', () => {
     utimesSync(path, time, time)
     const index = new SkillIndex(world.project, Config({}), disk)
     expect((await index.look()).skills[0]!.description).toBe('One.')
-    await settle()
+    settle()
     writeFileSync(path, skillText('pdf', 'Two.'))
     utimesSync(path, time, time)
     expect((await index.look()).skills[0]!.description).toBe('Two.')
@@ -143,11 +144,11 @@ describe('a look', () => {
   it('lists a folder again that changed a moment ago: its time may not show what came in the same tick', async () => {
     world.skill('pdf')
     const frozen = disk.stat(join(world.project, '.agents/skills'))
-    let changed = Date.now()
+    vi.spyOn(Date, 'now').mockReturnValue(1_000)
+    const changed = Date.now()
     const index = new SkillIndex(world.project, Config({}), { ...disk, stat: (path) => (path.endsWith('skills') ? { ...frozen, id: path, changed } : disk.stat(path)) })
     expect((await index.look()).skills).toHaveLength(1)
     world.skill('zip')
-    changed = Date.now()
     expect((await index.look()).skills).toHaveLength(2)
   })
 
@@ -155,7 +156,7 @@ describe('a look', () => {
     for (const name of ['pdf', 'zip']) world.skill(name)
     mkdirSync(join(world.project, '.claude'))
     symlinkSync('../.agents/skills', join(world.project, '.claude/skills'))
-    await settle()
+    settle()
     const { take, disk } = counting()
     const index = new SkillIndex(world.project, Config({ user: false }), disk)
     await index.look()
@@ -193,7 +194,7 @@ async function turnsDuring<T>(work: Promise<T>): Promise<number> {
 describe('many skills', () => {
   it('are read, and looked at again, in slices of 5 ms: others have a turn between them', async () => {
     for (let index = 0; index < 200; index++) world.skill(`skill-${index}`)
-    await settle()
+    settle()
     // A clock by which each look at it takes a millisecond: six skills or fewer to a slice. How long that takes really, the bench measures.
     let now = 0
     vi.spyOn(performance, 'now').mockImplementation(() => ++now)
@@ -217,7 +218,7 @@ describe('slices', () => {
       }
     }
     const piece = (index: number) => () => {
-      for (const end = performance.now() + 2; performance.now() < end;);
+      now += 2
       done.push(index)
       if (index === 3) throw new Error('mine')
     }

@@ -7,6 +7,7 @@ import Driver from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import type { SqliteStore } from '@headrace/plugin-store-sqlite'
 import { StoreProcess } from '@headrace/testing/store-processes'
+import { turns } from '@headrace/testing/gate'
 import { append, list, openStore, opening, placeOf, prompt, read, sql, temporaryFolder, write } from './logs.ts'
 
 /** A store whose disk forgets what was not synced. */
@@ -18,7 +19,7 @@ function powerCut(): { readonly store: SqliteStore; readonly syncs: () => number
     // What is written while a sync runs may miss it.
     const bytes = readFileSync(`${file}-wal`)
     syncs++
-    await new Promise((resolve) => setTimeout(resolve, 1))
+    await turns()
     durable = bytes
   }
   const store = openStore({ file, fsync: 'barrier', sync })

@@ -3,16 +3,11 @@ import { chmodSync, symlinkSync, truncateSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { turns } from '@headrace/testing/gate'
 import { GlobPattern, expandBraces } from '../src/glob-pattern.ts'
 import { compileSegment } from '../src/glob-segment.ts'
 import { walk } from '../src/walk.ts'
 import { bench, folder, put } from './kit.ts'
-
-const at = async (work: () => unknown): Promise<number> => {
-  const start = performance.now()
-  await work()
-  return performance.now() - start
-}
 
 describe('list', () => {
   it('shows one folder: folders, files with their size, links with where they lead, in the order of code units', async () => {
@@ -105,10 +100,11 @@ describe('glob', () => {
     expect(await text('glob', { pattern: '**' })).toBe('a\nb.txt\n[There are more files; narrow the pattern or the path.]')
   })
 
-  it('a pattern that would take a backtracking matcher minutes takes no time', async () => {
+  // A matcher that goes back would be at these for longer than the world stands, and the tests with it.
+  it('a pattern that would take a backtracking matcher for ever ends', () => {
     const bomb = `${'*a'.repeat(30)}*b`
-    expect(await at(() => compileSegment(bomb)('a'.repeat(255)))).toBeLessThan(200)
-    expect(await at(() => new GlobPattern(`${'**/'.repeat(200)}x`).test(Array.from({ length: 200 }, () => 'a')))).toBeLessThan(2_000)
+    expect(compileSegment(bomb)('a'.repeat(255))).toBe(false)
+    expect(new GlobPattern(`${'**/'.repeat(200)}x`).test(Array.from({ length: 200 }, () => 'a'))).toBe(false)
     expect(() => expandBraces('{a,b}'.repeat(12))).toThrow('more than 1000 alternatives')
   })
 
@@ -164,7 +160,7 @@ describe('.gitignore', () => {
   it('rules of a hostile workspace do not hang the walk', async () => {
     const { cwd, text } = bench()
     put(cwd, { '.gitignore': `${'*a'.repeat(50)}*b\n${' '.repeat(50_000)}x\n`, ['a'.repeat(200)]: '' })
-    expect(await at(() => text('glob', { pattern: '**' }))).toBeLessThan(1_000)
+    expect(await text('glob', { pattern: '**' })).toContain('a'.repeat(200))
   })
 })
 
@@ -241,7 +237,7 @@ describe('grep', () => {
   it.each(['(a+)+$', '(a|a)*$', '(a|aa)+$', '(.*a){20}$', '^(([a-z])+.)+[A-Z]([a-z])+$', '(?:a?){30}a{30}$'])('the regex bomb %s does not go off', async (pattern) => {
     const { cwd, text } = bench()
     put(cwd, { 'a.txt': `${'a'.repeat(40_000)}!\n`.repeat(5) })
-    expect(await at(() => text('grep', { pattern }))).toBeLessThan(5_000)
+    expect(await text('grep', { pattern })).toBeTypeOf('string')
   })
 
   it('a pattern that is none, or too costly, is refused with what the syntax is', async () => {
@@ -262,22 +258,25 @@ describe('grep', () => {
     const { cwd, refusal, controller } = bench()
     put(cwd, { 'a.txt': 'some line of text\n'.repeat(1_000) })
     truncateSync(join(cwd, 'a.txt'), 200_000_000_000)
-    setTimeout(() => controller.abort(), 30)
-    expect(await at(async () => expect(await refusal('grep', { pattern: '[a-z]+ absent' })).toContain('Cancelled'))).toBeLessThan(5_000)
+    const refused = refusal('grep', { pattern: '[a-z]+ absent' })
+    await turns()
+    controller.abort()
+    expect(await refused).toContain('Cancelled')
   })
 
   it('searches many files without holding up the process for long', async () => {
     const { cwd, text } = bench()
     for (let i = 0; i < 300; i++) put(cwd, { [`d${i % 10}/f${i}.txt`]: 'the quick brown fox\n'.repeat(3_000) })
-    let longest = 0
-    let last = performance.now()
-    const timer = setInterval(() => {
-      longest = Math.max(longest, performance.now() - last)
-      last = performance.now()
-    }, 5)
+    let others = 0
+    let searching = true
+    const turning = (async () => {
+      for (; searching; others++) await turns(1)
+    })()
     await text('grep', { pattern: 'f[aeiou]x\\s+jumps' })
-    clearInterval(timer)
-    expect(longest).toBeLessThan(1_000)
+    searching = false
+    await turning
+    // More often than once a file, however fast the machine is.
+    expect(others).toBeGreaterThan(300)
   })
 
   it('files that may not be read are counted, folders are passed over', async () => {
