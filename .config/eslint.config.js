@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import javascript from '@eslint/js'
 import { defineConfig, globalIgnores } from 'eslint/config'
 import typescript from 'typescript-eslint'
-import headrace, { inSources, inTests } from './lint-rules.mjs'
+import headrace, { byTheClock, inSources, inSuites, inTests } from './lint-rules.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 // What only keeps a signature is named `_…`; `{ a, ...rest }` may take `a` out of `rest`.
@@ -69,4 +69,8 @@ export default defineConfig(
       ...off('no-unnecessary-type-assertion', 'no-misused-promises', 'restrict-template-expressions', 'no-base-to-string'),
     },
   },
+  { files: ['packages/testing/src/**/*.ts'], rules: inSuites },
+  // Figures, and processes that live for so many seconds or are killed after so many: time is what these are about.
+  { files: ['test/{bench,soak,reliability}/**/*.ts'], rules: byTheClock },
+  { files: ['test/crash/**/*.ts'], rules: { 'headrace/no-clock': 'off' } },
 )

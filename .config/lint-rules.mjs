@@ -139,6 +139,37 @@ const tests = {
   },
 }
 
+/** Whoever measures or waits by the clock is wrong on a machine that does something else. */
+const clocks = {
+  'no-sleep': {
+    select: [
+      'CallExpression[callee.name=/^(setTimeout|sleep|delay)$/]',
+      'CallExpression[callee.object.name=/^(globalThis|timers)$/][callee.property.name="setTimeout"]',
+      'ImportDeclaration[source.value=/timers\\u002Fpromises$/] > ImportSpecifier[imported.name="setTimeout"]',
+      'CallExpression[callee.object.name="vi"][callee.property.name=/^waitFor|waitUntil$/]',
+    ],
+    say: 'A test does not sleep: `gate()`, `until()` or `turns()` of @headrace/testing/gate, `stopClock()` of @headrace/testing/clock, or `expect.poll`.',
+  },
+  'no-clock': {
+    select: [
+      'CallExpression[callee.object.name="performance"][callee.property.name="now"]',
+      'CallExpression[callee.object.name="process"][callee.property.name=/^(hrtime|cpuUsage|uptime)$/]',
+      'BinaryExpression[operator=/^(-|<|>|<=|>=)$/] > CallExpression[callee.object.name="Date"][callee.property.name="now"]',
+      'CallExpression[callee.property.name=/^toBe(Less|Greater)Than/] > CallExpression.arguments[callee.object.name="Date"][callee.property.name="now"]',
+    ],
+    say: 'No test asserts a time: how long something takes says what else the machine does. Count what is done, or stop the clock (@headrace/testing/clock).',
+  },
+  'no-short-timeout': {
+    select: [
+      `CallExpression:matches([callee.name=/^(it|test|describe|beforeAll|beforeEach|afterAll|afterEach)$/], [callee.callee.object.name=/^(it|test|describe|beforeAll|beforeEach|afterAll|afterEach)$/]) > Literal.arguments:last-child[value<60000]`,
+      `CallExpression:matches([callee.name=/^(it|test|describe|beforeAll|beforeEach|afterAll|afterEach)$/], [callee.callee.object.name=/^(it|test|describe|beforeAll|beforeEach|afterAll|afterEach)$/]) > ObjectExpression.arguments > Property[key.name="timeout"] > Literal[value<60000]`,
+      'Property[key.name=/^(testTimeout|hookTimeout)$/] > Literal[value<60000]',
+      'CallExpression[callee.property.name="poll"] > ObjectExpression.arguments > Property[key.name="timeout"] > Literal[value<60000]',
+    ],
+    say: 'A timeout of a test is for a hang, so a minute or more: a short one fails where the machine does something else.',
+  },
+}
+
 const rule = ({ select, say }) => ({
   meta: { type: 'problem', schema: [] },
   create: (file) => Object.fromEntries(select.map((selector) => [selector, (node) => file.report({ node, message: say })])),
@@ -150,10 +181,14 @@ const rule = ({ select, say }) => ({
  */
 export default {
   meta: { name: 'headrace' },
-  rules: Object.fromEntries(Object.entries({ ...cordis, ...node20, ...tests }).map(([name, trap]) => [name, rule(trap)])),
+  rules: Object.fromEntries(Object.entries({ ...cordis, ...node20, ...tests, ...clocks }).map(([name, trap]) => [name, rule(trap)])),
 }
 
 const on = (group) => Object.fromEntries(Object.keys(group).map((name) => [`headrace/${name}`, 'error']))
 
 export const inSources = on({ ...cordis, ...node20 })
-export const inTests = on(tests)
+export const inTests = on({ ...tests, ...clocks })
+/** For what measures, or kills at any time: where that is what it is for. */
+export const byTheClock = Object.fromEntries(Object.keys(clocks).map((name) => [`headrace/${name}`, 'off']))
+/** For what tests stand on, in `src/`. */
+export const inSuites = on({ 'no-sleep': '' })

@@ -22,7 +22,10 @@ export default defineConfig({
     include: ['{packages,plugins,examples}/*/tests/**/*.spec.ts', 'packages/headrace/templates/*/tests/*.spec.ts', 'test/**/*.spec.ts'],
     // Those install packages from the registry: vitest.packaging.config.ts.
     exclude: ['**/node_modules/**', 'test/packaging/**'],
-    testTimeout: 20_000,
+    // For hangs only: no test is measured by it, whatever else the machine does.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000, interval: 5 } },
     maxWorkers: 2,
     env: { NODE_ENV: 'test' },
     // Modules that a test writes are Node's to import, as they are where an app runs.

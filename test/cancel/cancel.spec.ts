@@ -44,6 +44,15 @@ class WatchedStore extends MemoryStore {
 
 const SEAMS = ['agent/prompt-submit', 'agent/pre-step', 'agent/session-prefix', 'agent/request', 'agent/request-messages', 'agent/request-error', 'tools/pre-execute', 'tools/ask', 'tools/execute', 'tools/post-execute'] as const
 
+/** What waits for a timer, which is a moment too, and ends it when it is told to stop. */
+async function timed(signal: AbortSignal, moments: () => Moments | undefined): Promise<void> {
+  await new Promise((resolve, reject) => {
+    // eslint-disable-next-line headrace/no-sleep -- a timer that would be left is what is looked for
+    const timer = setTimeout(() => { moments()?.pass('timer'); resolve(undefined) }, 5)
+    signal.addEventListener('abort', () => { clearTimeout(timer); reject(new Error('stopped')) }, { once: true })
+  })
+}
+
 /** A run with everything in it: an ask, two tools, a failed attempt that waits, streamed text, a steer, two prompts that wait. */
 async function world(store: WatchedStore, moments: () => Moments | undefined): Promise<Harness> {
   const script = (_request: unknown, index: number): Reply => {
@@ -60,10 +69,7 @@ async function world(store: WatchedStore, moments: () => Moments | undefined): P
         if (seam === 'agent/request-error') {
           const turn = args[1] as { signal: AbortSignal }
           turn.signal.throwIfAborted()
-          await new Promise((resolve, reject) => {
-            const timer = setTimeout(() => { moments()?.pass('timer'); resolve(undefined) }, 5)
-            turn.signal.addEventListener('abort', () => { clearTimeout(timer); reject(new Error('aborted')) }, { once: true })
-          })
+          await timed(turn.signal, moments)
           return 'retry'
         }
         return (args.at(-1) as () => unknown)()
@@ -73,10 +79,7 @@ async function world(store: WatchedStore, moments: () => Moments | undefined): P
     ctx.agents.after('last', () => 'after')
     ctx.tools.define({ name: 'quick', description: '', parameters: { type: 'object' }, ask: true, execute: () => 'quick result' })
     ctx.tools.define({ name: 'slow', description: '', parameters: { type: 'object' }, execute: async (_input, { signal }) => {
-      await new Promise((resolve, reject) => {
-        const timer = setTimeout(() => { moments()?.pass('timer'); resolve(undefined) }, 5)
-        signal.addEventListener('abort', () => { clearTimeout(timer); reject(new Error('stopped')) }, { once: true })
-      })
+      await timed(signal, moments)
       return 'slow result'
     } })
   } }

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { type Message, textOf } from '@headrace/message'
 import { type SessionEvent, unpaired } from '@headrace/session'
 import { type Harness, type HarnessOptions, type Reply, harness } from '@headrace/testing'
-import { turns } from '@headrace/testing/gate'
+import { turns, until } from '@headrace/testing/gate'
 
 /** The rows of "Hooks and tools": small inputs that broke other systems. */
 
@@ -120,7 +120,7 @@ describe('a tool', () => {
     const h = await app({ script: [call('act'), 'ok'] })
     const fiber = await h.ctx.plugin(plugin('owner', (ctx) => void ctx.tools.define({ name: 'act', description: '', parameters: { type: 'object' }, execute: () => new Promise(() => undefined) })))
     const handle = h.agent.prompt('Go')
-    await vi.waitFor(async () => expect((await h.events()).some((event) => event.type === 'tool/start')).toBe(true))
+    await until(async () => (await h.events()).some((event) => event.type === 'tool/start'))
     await fiber.dispose()
     expect(await handle.result).toMatchObject({ reason: 'done', text: 'ok' })
     expect(results(h)[0]).toMatch(/The tool act is gone: its plugin was unloaded while it ran/)
@@ -195,7 +195,7 @@ describe('calls and results', () => {
     tool(h, 'slow', () => new Promise(() => undefined), { sequential: true })
     tool(h, 'last', () => 'never', { sequential: true })
     const handle = h.agent.prompt('Go')
-    await vi.waitFor(async () => expect(of(await h.events(), 'tool/result')).toBe(1))
+    await expect.poll(async () => of(await h.events(), 'tool/result')).toBe(1)
     handle.cancel()
     expect(await handle.result).toMatchObject({ reason: 'cancelled' })
     expect(results(h)).toEqual(['quick', expect.stringMatching(/its outcome is unknown/) as string, expect.stringMatching(/was not started/) as string])

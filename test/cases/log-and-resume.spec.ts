@@ -1,7 +1,8 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { until } from '@headrace/testing/gate'
 import { type Message, textOf } from '@headrace/message'
 import { JsonlStore, readLog } from '@headrace/plugin-store-jsonl'
 import { type SessionEvent, checkEvent, unpaired, verify } from '@headrace/session'
@@ -119,7 +120,7 @@ it('kill while one call waits for permission and another has its result: not sta
   h.ctx.tools.define({ name: 'asks', description: '', parameters: { type: 'object' }, ask: true, execute: () => 'ran' })
   h.ctx.on('tools/ask', () => new Promise(() => undefined))
   h.agent.prompt('Go')
-  await vi.waitFor(async () => expect((await read()).some((event) => event.type === 'tool/result')).toBe(true))
+  await until(async () => (await read()).some((event) => event.type === 'tool/result'))
   // What a kill leaves is the file as it stands now.
   const bytes = await readFile(file())
   await h.dispose()

@@ -1,5 +1,5 @@
 import type { Context, Plugin } from 'cordis'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { BriefingService } from '@headrace/briefing'
 import { type Request, textOf } from '@headrace/message'
 import * as agentsMd from '@headrace/plugin-agents-md'
@@ -314,7 +314,7 @@ describe('failures', () => {
     await h.run('a')
     await h.run('b')
     h.agent.prompt('c')
-    await vi.waitFor(() => expect(h.requests).toHaveLength(5))
+    await expect.poll(() => h.requests.length).toBe(5)
     await h.resume()
     h.agent.wake()
     await h.agent.idle()

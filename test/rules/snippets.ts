@@ -164,6 +164,38 @@ export const snippets: Readonly<Record<string, Snippets>> = {
       `xit('a', () => {})`,
       `it('a', (context) => { context.skip() })`,
     ],
-    good: [`it('a', () => {})`, `it.each([1])('a', () => {})`, `reader.skip(4)`, `it('a', { timeout: 1 }, () => {})`],
+    good: [`it('a', () => {})`, `it.each([1])('a', () => {})`, `reader.skip(4)`, `it('a', { timeout: 60_000 }, () => {})`],
+  },
+  'no-sleep': {
+    bad: [
+      `await new Promise((resolve) => setTimeout(resolve, 5))`,
+      `setTimeout(() => controller.abort(), 20)`,
+      `await sleep(20)`,
+      `await delay(20)`,
+      `globalThis.setTimeout(open, 20)`,
+      `import { setTimeout as pause } from 'node:timers/promises'`,
+      `await vi.waitFor(() => expect(a).toBe(1))`,
+    ],
+    good: [`await gate().promise`, `await until(() => a === 1)`, `await turns()`, `await clock.pass(20)`, `await expect.poll(() => a).toBe(1)`, `import { setImmediate } from 'node:timers/promises'`],
+  },
+  'no-clock': {
+    bad: [
+      `const start = performance.now()`,
+      `expect(Date.now() - start).toBeLessThan(1_000)`,
+      `expect(took).toBeLessThan(Date.now())`,
+      `if (Date.now() > end) throw new Error('late')`,
+      `const used = process.cpuUsage()`,
+    ],
+    good: [`const event = { time: Date.now() }`, `vi.spyOn(Date, 'now').mockReturnValue(1)`, `expect(list.length).toBeLessThan(3)`],
+  },
+  'no-short-timeout': {
+    bad: [
+      `it('a', async () => {}, 5_000)`,
+      `it('a', { timeout: 5_000 }, async () => {})`,
+      `it.each([1])('a', async () => {}, 5_000)`,
+      `vi.setConfig({ testTimeout: 30_000 })`,
+      `await expect.poll(() => a, { timeout: 5_000 }).toBe(1)`,
+    ],
+    good: [`it('a', async () => {}, 60_000)`, `it('a', { timeout: 60_000 }, async () => {})`, `vi.setConfig({ testTimeout: 60_000 })`, `it.each([1, 2])('a', () => {})`],
   },
 }

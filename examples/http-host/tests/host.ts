@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type { Config } from '../src/index.ts'
 import { mainOf, plainEnv } from './run-example.ts'
@@ -108,9 +107,4 @@ export class Host {
     const response = await fetch(`${this.url}/health`)
     return { status: response.status, body: await response.json() as Health }
   }
-}
-
-/** Asks again until it is so; the test's own clock ends it. */
-export async function until(check: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await check())) await sleep(20)
 }

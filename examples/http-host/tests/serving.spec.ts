@@ -1,11 +1,11 @@
 import { connect } from 'node:net'
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type ModelServer, createModelServer } from '@headrace/model-server'
+import { until } from '@headrace/testing/gate'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { Client } from './client.ts'
-import { Data, Host, KEY, TOKENS, expectNothingLeaked, heard, until } from './host.ts'
+import { Data, Host, KEY, TOKENS, expectNothingLeaked, heard } from './host.ts'
 import { reply } from './model.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -173,8 +173,14 @@ describe('events', () => {
     await told(id, 1)
     await (await bob.turn(id, 'large 3900000')).result()
     const two = stuck(`GET /sessions/${id}/events?from=0`)
-    // Five times as long as a reader may take nothing.
-    await sleep(5_000)
+    // With these two he has as many as he may, until the one that takes nothing is cut off.
+    const others = [await bob.events(id), await bob.events(id)]
+    await until(async () => {
+      const response = await bob.request('GET', `/sessions/${id}/events?follow=false`)
+      await response.text()
+      return response.status === 200
+    })
+    for (const stream of others) stream.leave()
     for (const socket of [one, two]) {
       const text = await socket.rest()
       const whole = /event: result|"turn\/end"[^]*"turn\/end"/.test(text)

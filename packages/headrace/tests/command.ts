@@ -99,7 +99,7 @@ export class Lab {
 
   /** Resolves when the server has been asked so many times. */
   async asked(server: ModelServer, times = 1): Promise<void> {
-    await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(times)
+    await expect.poll(() => server.requests.length).toBe(times)
   }
 
   /** Events of a session; of the only one, without an id. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Context } from 'cordis'
 import { type BootOptions, type Loader, type LoaderError, type LoaderReport, boot } from '@headrace/loader'
+import { type Gate, gate } from '@headrace/testing/gate'
 
 /** A folder with an app in it, outside the workspace. */
 export class Folder {
@@ -59,6 +60,18 @@ export async function apply(ctx, config) {
 `
   }
 
+  /** That of one that takes its time to load: until what {@link hold} gave last is opened. */
+  slow(word: string): string {
+    const held = `globalThis[Symbol.for('loader.held')]?.[${JSON.stringify(this.path)}]?.promise`
+    return this.plugin(word).replace('words.push', `await ${held}\n  words.push`)
+  }
+
+  /** From now on plugins that are slow wait for this. */
+  hold(): Gate<void> {
+    const all = globalThis as { [kHeld]?: Record<string, Gate<void>> }
+    return ((all[kHeld] ??= {})[this.path] = gate())
+  }
+
   async close(): Promise<void> {
     await this.ctx.fiber.dispose()
     rmSync(this.path, { recursive: true, force: true, maxRetries: 5 })
@@ -66,3 +79,4 @@ export async function apply(ctx, config) {
 }
 
 const kWords = Symbol.for('loader.words')
+const kHeld = Symbol.for('loader.held')

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Context } from 'cordis'
 import type { Loader } from '@headrace/loader'
 import { Folder } from './folder.ts'
@@ -232,13 +232,16 @@ export async function apply(ctx) {
 })
 
 it('what is asked for at once is done one after another', async () => {
-  folder.write('slow.mjs', folder.plugin('slow').replace('words.push', 'await new Promise((resolve) => setTimeout(resolve, 100))\n  words.push'))
+  folder.write('slow.mjs', folder.slow('slow'))
   const loader = await booted('slow: a')
   app('slow: b')
+  const held = folder.hold()
   const first = loader.refresh()
-  await expect.poll(() => folder.words, { interval: 1 }).toEqual(['-slow'])
+  await expect.poll(() => folder.words).toEqual(['-slow'])
   app('slow: c')
-  await Promise.all([first, loader.refresh(), loader.refresh()])
+  const others = [loader.refresh(), loader.refresh()]
+  held.open()
+  await Promise.all([first, ...others])
   await loader.stop()
   await loader.refresh()
   expect(folder.words).toEqual(['-slow', '+slow:b', '-slow', '+slow:c', '-slow'])
@@ -256,34 +259,40 @@ it('a listener of reports that throws harms nobody', async () => {
 describe('watch', () => {
   it('misses nothing that changes while the app boots', async () => {
     app('one', 'two')
-    folder.write('one.mjs', folder.plugin('one').replace('words.push', 'words.push("loading")\n  await new Promise((resolve) => setTimeout(resolve, 200))\n  words.push'))
+    folder.write('one.mjs', folder.slow('one').replace('await', 'words.push("loading")\n  await'))
+    const held = folder.hold()
     const booting = folder.boot({ watch: true })
-    await vi.waitFor(() => expect(folder.words).toEqual(['loading']))
+    await expect.poll(() => folder.words).toContain('loading')
     app('one', 'two', 'three')
+    held.open()
     const loader = await booting
-    await vi.waitFor(() => expect(loader.entries.map(({ id }) => id)).toEqual(['one', 'two', 'three']), 5_000)
+    await expect.poll(() => loader.entries.map(({ id }) => id)).toEqual(['one', 'two', 'three'])
   })
 
+  const watched = () => process.getActiveResourcesInfo().filter((kind) => kind.startsWith('FSEvent')).length
+
   it('watches nothing any more once it is stopped, also in the middle of a change, or where it could not boot', async () => {
-    const watched = () => process.getActiveResourcesInfo().filter((kind) => kind.startsWith('FSEvent')).length
-    await vi.waitFor(() => expect(watched()).toBe(0))
+    await expect.poll(watched).toBe(0)
     app('one')
     const loader = await folder.boot({ watch: true })
     expect(watched()).toBe(1)
-    folder.write('far/slow.mjs', folder.plugin('slow').replace('words.push', 'await new Promise((resolve) => setTimeout(resolve, 100))\n  words.push'))
+    folder.write('far/slow.mjs', folder.slow('slow'))
+    const held = folder.hold()
     folder.write('cordis.yml', '- name: ./far/slow.mjs\n')
     const refreshed = loader.refresh()
-    await vi.waitFor(() => expect(loader.entries.map(({ id }) => id)).toEqual(['./far/slow.mjs']))
-    await Promise.all([loader.stop(), refreshed])
+    await expect.poll(() => loader.entries.map(({ id }) => id)).toEqual(['./far/slow.mjs'])
+    const stopped = loader.stop()
+    held.open()
+    await Promise.all([stopped, refreshed])
     folder.write('cordis.yml', '- name: ./nowhere.mjs\n')
     await expect(folder.boot({ watch: true })).rejects.toThrow('there is no file')
-    await vi.waitFor(() => expect(watched()).toBe(0))
+    await expect.poll(watched).toBe(0)
   })
 
   it('follows the file and the modules, however an editor writes them', async () => {
     app('one')
     const loader = await folder.boot({ watch: true })
-    const seen = async (...words: string[]) => expect.poll(() => folder.words, { timeout: 5_000 }).toEqual(words)
+    const seen = async (...words: string[]) => expect.poll(() => folder.words).toEqual(words)
     await seen('+one')
     folder.writeByRename('one.mjs', folder.plugin('one b'))
     await seen('+one', '-one', '+one b')
@@ -295,10 +304,9 @@ describe('watch', () => {
     await seen('+one', '-one', '+one b', '-one b', '+one c', '-one c', '+d')
     // The new entry's folder is followed from now on.
     folder.write('deep/d.mjs', folder.plugin('d2'))
-    await expect.poll(() => folder.words.slice(-2), { timeout: 5_000 }).toEqual(['-d', '+d2'])
+    await expect.poll(() => folder.words.slice(-2)).toEqual(['-d', '+d2'])
     await loader.stop()
-    folder.write('deep/d.mjs', folder.plugin('d3'))
-    await new Promise((resolve) => setTimeout(resolve, 150))
+    await expect.poll(watched).toBe(0)
     expect(folder.words.at(-1)).toBe('-d2')
   })
 
@@ -306,8 +314,9 @@ describe('watch', () => {
     app('one')
     await folder.boot({ watch: true })
     for (let n = 0; n < 5; n++) folder.write('one.mjs', folder.plugin(`one ${n}`))
-    await expect.poll(() => folder.words, { timeout: 5_000 }).toEqual(['+one', '-one', '+one 4'])
-    await new Promise((resolve) => setTimeout(resolve, 150))
-    expect(folder.words).toHaveLength(3)
+    await expect.poll(() => folder.words).toEqual(['+one', '-one', '+one 4'])
+    folder.write('one.mjs', folder.plugin('one 5'))
+    // Loaded once more for the five, it would say so in between.
+    await expect.poll(() => folder.words).toEqual(['+one', '-one', '+one 4', '-one 4', '+one 5'])
   })
 })

@@ -1,5 +1,5 @@
 // What the clock of a test cannot stop: taken before a test does.
-const { setTimeout, clearTimeout, setImmediate } = globalThis
+const { setTimeout: later, clearTimeout, setImmediate } = globalThis
 const now = performance.now.bind(performance)
 
 /** Milliseconds that only a hang takes, on any machine and under any load. */
@@ -44,14 +44,14 @@ export async function until<T>(look: () => T | Promise<T>, what = 'it'): Promise
       problem = error
     }
     if (now() > end) throw problem ?? new Error(`${what} is still not so after ${HANG} ms`)
-    await new Promise((resolve) => setTimeout(resolve, LOOK))
+    await new Promise((resolve) => later(resolve, LOOK))
   }
 }
 
 /** What a promise comes to; rejects, naming `what`, where it has not settled after {@link HANG}. */
 export async function settles<T>(promise: Promise<T>, what = 'it'): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => { timer = setTimeout(() => reject(new Error(`${what}: it hangs`)), HANG) })
+  let timer: ReturnType<typeof later> | undefined
+  const late = new Promise<never>((_, reject) => { timer = later(() => reject(new Error(`${what}: it hangs`)), HANG) })
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Batch, type Lease, type SessionEvent, type SessionStore } from '@headrace/session'
 import { messageOf } from '@headrace/message'
@@ -38,13 +39,14 @@ const modes: Readonly<Record<string, () => Promise<void>>> = {
     process.exit()
   },
 
-  /** Told a time, tries to lease then, at once with its siblings. */
+  /** Told a file, tries to lease when it is there, at once with its siblings. */
   async race() {
     say('ready')
     for (;;) {
-      const time = await lines.next()
-      if (time.done) return
-      while (Date.now() < Number(time.value));
+      const file = await lines.next()
+      if (file.done) return
+      say('waits')
+      while (!existsSync(file.value));
       const lease = await store.lease(id).catch((error: { readonly code: string }) => error)
       say('code' in lease ? lease.code : 'leased')
       await lines.next()

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { hostname } from 'node:os'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { SessionStore } from '@headrace/session'
@@ -18,7 +20,7 @@ export interface StorePlace {
   readonly options: object
 }
 
-/** What a process does with a session: holds its lease until it is told a line; races for it at a time it is told; appends, in three ways. */
+/** What a process does with a session: holds its lease until it is told a line; races for it when a file is there that it is told; appends, in three ways. */
 export type StoreMode = 'hold' | 'race' | 'once' | 'fill' | 'append'
 
 /** A process of its own on a store. Killed with its test. */
@@ -129,12 +131,16 @@ function oneWriter(shared: () => SharedStore, child: (mode: StoreMode, id?: stri
   it('lets one win where several find a dead holder at once', async () => {
     const { store, leaveHolder } = shared()
     await write(store, 'a', [[opening('a')]])
+    const folder = mkdtempSync(join(tmpdir(), 'headrace-race-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
     const children = Array.from({ length: 4 }, () => child('race'))
     for (const one of children) expect(await one.next()).toBe('ready')
     for (let round = 0; round < 40; round++) {
       leaveHolder('a')
-      const at = Date.now() + 12
-      for (const one of children) one.say(`${at}`)
+      const start = join(folder, `${round}`)
+      for (const one of children) one.say(start)
+      for (const one of children) expect(await one.next()).toBe('waits')
+      writeFileSync(start, '')
       const answers = await Promise.all(children.map((one) => one.next()))
       expect(answers.toSorted()).toEqual(['SESSION_BUSY', 'SESSION_BUSY', 'SESSION_BUSY', 'leased'])
       for (const one of children) one.say('release')

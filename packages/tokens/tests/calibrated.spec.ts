@@ -1,8 +1,9 @@
 import type { Usage } from '@headrace/message'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { calibratedCounter, heuristicCounter, weighContext } from '../src/index.ts'
-import { type Parts, assistant, context, cpuTime, request, someContext, someMessages, someParts, tool, usage, user, withContext } from './values.ts'
+import { plainCounter } from '../src/plain.ts'
+import { type Parts, assistant, context, request, someContext, someMessages, someParts, tool, usage, user, withContext } from './values.ts'
 
 const base = heuristicCounter()
 const some: Parts = { system: 'You are brief.', tools: [tool('read')], prefix: [user('opener')], before: [user('framing')], history: [user('hello')], after: [user('now')] }
@@ -88,11 +89,14 @@ describe('the calibrated counter', () => {
   })
 
   it('is cheap where little is new: a step on a long history counts only the new texts', () => {
-    const history = Array.from({ length: 5_000 }, (_, index) => user(`message ${index} ${'and some words '.repeat(20)}`))
-    const counter = calibratedCounter(base)
-    const first = cpuTime(() => counter.recordUsage(request({ history }), usage(9_000)))
-    const next = cpuTime(() => counter.countRequest(request({ history: [...history, user('one more')] })))
-    expect(next).toBeLessThan(first / 3)
+    const countText = vi.fn((text: string) => text.length)
+    const history = Array.from({ length: 5_000 }, (_, index) => user(`message ${index}`))
+    const counter = calibratedCounter(plainCounter('letters', countText))
+    counter.recordUsage(request({ history }), usage(9_000))
+    expect(countText).toHaveBeenCalledTimes(5_000)
+    countText.mockClear()
+    counter.countRequest(request({ history: [...history, user('one more')] }))
+    expect(countText.mock.calls).toEqual([['one more']])
   })
 })
 

@@ -6,7 +6,6 @@ import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { type TokenCounter, exactCounter } from '../src/index.ts'
 import { RUN_LIMIT, cutRuns } from '../src/runs.ts'
 import { samples } from './samples.ts'
-import { cpuTime } from './values.ts'
 
 const MEGABYTE = 1_000_000
 let counter: TokenCounter
@@ -70,8 +69,8 @@ describe('a pathological text', () => {
     ['slashes and line feeds', '/\n'.repeat(MEGABYTE / 2)], ['one digit', '7'.repeat(MEGABYTE)], ['one Chinese character', '水'.repeat(MEGABYTE)],
     ['one emoji', '👍'.repeat(MEGABYTE / 2)], ['combining marks', '\u0301'.repeat(MEGABYTE)], ['capitals and marks', 'A\u0301'.repeat(MEGABYTE / 2)],
     ['random letters', random(letters)], ['random signs', random([...'!#$%&*+-=?@^_~'])], ['random Chinese', random(han)],
-  ])('of half a megabyte or more takes seconds at most: %s', (_, text) => {
-    expect(cpuTime(() => counter.countText(text))).toBeLessThan(5_000)
+  ])('of half a megabyte or more is counted, where its square would take longer than a test may: %s', (_, text) => {
+    expect(counter.countText(text)).toBeGreaterThan(1_000)
   })
 
   it('is cut by a token a cut at most', () => {

@@ -64,11 +64,3 @@ export const someParts: fc.Arbitrary<Parts> = fc.record({
 })
 const maybe = fc.option(fc.lorem(), { nil: undefined })
 export const someContext = fc.tuple(maybe, maybe).map(([head, tail]) => context(head, tail))
-
-/** Milliseconds of CPU that a synchronous run takes: other processes of a busy machine do not count. */
-export function cpuTime(run: () => void): number {
-  const started = process.cpuUsage()
-  run()
-  const { user: own, system: kernel } = process.cpuUsage(started)
-  return (own + kernel) / 1_000
-}

@@ -72,9 +72,15 @@ describe('an abort', () => {
 
 describe('silence', () => {
   it('longer than the timeout ends the attempt, before an answer and in the middle of one', async () => {
+    const clock = stopClock()
     for (const reply of [{ hang: true as const }, { text: 'some text that is streamed', stallAfter: 1 }]) {
       const server = use(await createModelServer(() => reply))
-      const { failure } = await failed(endpoint(server.url, { timeout: 100 }))
+      const ending = failed(endpoint(server.url, { timeout: 100 }))
+      await until(() => server.requests.length === 1)
+      let over = false
+      void ending.finally(() => (over = true))
+      while (!over) await clock.pass(100)
+      const { failure } = await ending
       expect(failure).toEqual({ kind: 'timeout', message: 'local sent nothing for 0.1 s' })
       await server.idle()
       expect(server.requests[0]!.outcome).toBe('aborted')

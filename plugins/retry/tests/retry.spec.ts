@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { SessionEvent } from '@headrace/session'
 import { type Harness, type Script, harness } from '@headrace/testing'
 import * as retry from '../src/index.ts'
@@ -38,7 +38,7 @@ describe('what passes by itself', () => {
   it('does not hold a cancel', async () => {
     const h = await app([{ error: { kind: 'server' } }], { base: 60_000 })
     const handle = h.agent.prompt('Go')
-    await vi.waitFor(async () => expect(await again(h)).toHaveLength(1))
+    await expect.poll(() => again(h)).toHaveLength(1)
     handle.cancel()
     expect(await handle.result).toMatchObject({ reason: 'cancelled' })
     await h.dispose()

@@ -211,6 +211,8 @@ describe('slices', () => {
     const slices = new Slices()
     const done: number[] = []
     let turns = 0
+    let time = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => time)
     const count = async (): Promise<void> => {
       while (done.length < 30) {
         await setImmediate()
@@ -218,7 +220,7 @@ describe('slices', () => {
       }
     }
     const piece = (index: number) => () => {
-      now += 2
+      time += 2
       done.push(index)
       if (index === 3) throw new Error('mine')
     }

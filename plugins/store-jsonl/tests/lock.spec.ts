@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { existsSync, linkSync, readFileSync, readdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { until } from '@headrace/testing/gate'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { type StorePlace, StoreProcess, storeProcesses } from '@headrace/testing/store-processes'
 import { append, opening, prompt, temporaryFolder } from './logs.ts'
@@ -41,7 +42,7 @@ describe('a lock file', () => {
     await once(parent.stdout, 'data')
     const { pid } = JSON.parse(readFileSync(join(store.directory, 'a.lock'), 'utf8')) as { pid: number }
     process.kill(pid, 'SIGKILL')
-    await vi.waitFor(async () => (await store.lease('a')).release())
+    await until(async () => { await (await store.lease('a')).release(); return true })
     expect(process.kill(pid, 0)).toBe(true)
   })
 
