@@ -1,11 +1,8 @@
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { basename, dirname, extname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { nearest } from '@headrace/message'
-
-/** What a plugin may be imported under: `import()` resolves from where it is called, and that is not the app's file. */
-const CONDITIONS = ['node', 'import', 'module-sync', 'default']
+import { moduleResolve } from 'import-meta-resolve'
 
 /** A module that is not there; the message says what is near. */
 export class NotFound extends Error {}
@@ -26,13 +23,12 @@ export function isPath(name: string): boolean {
 }
 
 /**
- * The URL of the module that `import` would find under a name in the given file: a path from its folder, or a package, by the
- * conditions of `import`, as its own `exports` say.
+ * The URL of the module that `import` would find under a name in the given file: a path from its folder, or a package.
  *
  * @throws NotFound
  */
 export function resolveModule(name: string, file: string): string {
-  if (!isPath(name)) return pathToFileURL(resolvePackage(name, file)).href
+  if (!isPath(name)) return resolvePackage(name, file)
   const url = new URL(name, pathToFileURL(file))
   const path = fileURLToPath(url)
   const found = statSync(path, { throwIfNoEntry: false })
@@ -61,70 +57,99 @@ function nearestFile(name: string, path: string): string {
   return sameStem === undefined ? nearest(name, files.map((file) => `${start}${file}`)) : `; did you mean ${JSON.stringify(`${start}${sameStem}`)}?`
 }
 
+/** Conditions of `import` in the Node that runs, with those of its own command line. */
+function conditions(): Set<string> {
+  const own = [...(process.env.NODE_OPTIONS ?? '').split(/\s+/), ...process.execArgv].join(' ')
+  const given = [...own.matchAll(/(?:^|\s)(?:-C|--conditions)[ =](\S+)/g)].map(([, condition]) => condition!)
+  return new Set(['node', 'import', 'module-sync', 'node-addons', ...given])
+}
+
+/**
+ * Node's own algorithm, in a port of it, from where the app's file is: `import.meta.resolve` of Node 20 begins at the module that calls it.
+ * The smaller library `resolve.exports` differs from Node in patterns, lists and folders.
+ */
+function resolvePackage(name: string, file: string): string {
+  const all = conditions()
+  try {
+    return fileOf(name, file, all)
+  } catch (error) {
+    if (codeOf(error) !== 'ERR_PACKAGE_PATH_NOT_EXPORTED') throw explained(name, file, codeOf(error))
+    // The port gives up at a condition that leads to nothing; Node goes on to the next.
+    const dead = deadEnds(manifestOf(nameOf(name).packageName, file)?.exports, all)
+    try {
+      return fileOf(name, file, new Set([...all].filter((condition) => !dead.has(condition))))
+    } catch (again) {
+      throw explained(name, file, codeOf(again))
+    }
+  }
+}
+
+function fileOf(name: string, file: string, known: Set<string>): string {
+  const url = moduleResolve(name, pathToFileURL(file), known)
+  if (url.protocol !== 'file:') throw new NoPackage(name, [file])
+  return url.href
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code
+}
+
+/** Conditions under which there is a table with none that holds. */
+function deadEnds(target: unknown, known: ReadonlySet<string>): ReadonlySet<string> {
+  const dead = new Set<string>()
+  const leads = (part: unknown): boolean => {
+    if (typeof part !== 'object' || part === null || Array.isArray(part)) return true
+    return Object.entries(part).map(([key, inner]) => {
+      const found = leads(inner)
+      if (!found && known.has(key)) dead.add(key)
+      return found && (known.has(key) || key === 'default')
+    }).includes(true)
+  }
+  leads(target)
+  return dead
+}
+
+function nameOf(name: string): { readonly packageName: string; readonly subpath: string } {
+  const parts = name.split('/')
+  const packageName = parts.splice(0, name.startsWith('@') ? 2 : 1).join('/')
+  return { packageName, subpath: ['.', ...parts].join('/') }
+}
+
+/** What Node's error means to whoever wrote the name. */
+function explained(name: string, file: string, code: string | undefined): NotFound {
+  const { packageName, subpath } = nameOf(name)
+  const manifest = manifestOf(packageName, file)
+  if (code === 'ERR_INVALID_MODULE_SPECIFIER') return new NotFound(`${JSON.stringify(name)} cannot be the name of a package`)
+  if (!manifest) return new NoPackage(packageName, [file])
+  const the = `the package ${packageName}`
+  if (code === 'ERR_INVALID_PACKAGE_CONFIG') return new NotFound(`the package.json of ${packageName} cannot be read`)
+  if (code === 'ERR_INVALID_PACKAGE_TARGET') return new NotFound(`${the} exports ${subpath} from a place outside of it, which Node refuses`)
+  const { exports } = manifest
+  if (exports === undefined || exports === null) {
+    return new NotFound(`${the} has no module ${name}${code === 'ERR_UNSUPPORTED_DIR_IMPORT' ? '; that is a folder' : ''}`)
+  }
+  const what = `${the} exports no ${subpath === '.' ? 'module' : subpath}`
+  if (code !== 'ERR_PACKAGE_PATH_NOT_EXPORTED') return new NotFound(`${what}; its file is not there: is it built?`)
+  const known = typeof exports === 'object' ? Object.keys(exports).filter((key) => key.startsWith('.') && !key.includes('*')) : []
+  return new NotFound(`${what}${nearest(name, known.map((key) => `${packageName}${key.slice(1)}`))}`)
+}
+
 interface Manifest {
-  readonly name?: string
   readonly exports?: unknown
 }
 
-function resolvePackage(name: string, file: string): string {
-  const parts = name.split('/')
-  const packageName = parts.splice(0, name.startsWith('@') ? 2 : 1).join('/')
-  const subpath = ['.', ...parts].join('/')
+/** The manifest of a package that can be found from a file; an empty one where it cannot be read. */
+function manifestOf(name: string, file: string): Manifest | undefined {
   for (let folder = dirname(file); ; folder = dirname(folder)) {
-    const own = manifestIn(folder)
-    const found = own?.name === packageName && own.exports !== undefined ? folder : join(folder, 'node_modules', packageName)
-    if (existsSync(found)) return inPackage(found, packageName, subpath, file)
-    if (dirname(folder) === folder) break
+    const found = join(folder, 'node_modules', name)
+    if (existsSync(found)) return readManifest(found) ?? {}
+    const own = readManifest(folder)
+    if (own?.name === name && own.exports !== undefined) return own
+    if (dirname(folder) === folder) return undefined
   }
-  throw new NoPackage(packageName, [file])
 }
 
-function inPackage(folder: string, name: string, subpath: string, file: string): string {
-  const { exports } = manifestIn(folder) ?? {}
-  const own = `${name}${subpath.slice(1)}`
-  if (exports === undefined || exports === null) {
-    // A package without exports is found in the same way by both.
-    try {
-      return createRequire(file).resolve(own)
-    } catch {
-      throw new NotFound(`the package ${name} has no module ${own}`)
-    }
-  }
-  const table = isTable(exports) ? exports : { '.': exports }
-  const target = targetFor(table, subpath)
-  if (target !== undefined && existsSync(join(folder, target))) return join(folder, target)
-  const known = Object.keys(table).filter((key) => !key.includes('*')).map((key) => `${name}${key.slice(1)}`)
-  throw new NotFound(`the package ${name} exports no ${subpath === '.' ? 'module' : subpath}${target === undefined ? nearest(own, known) : '; its file is not there: is it built?'}`)
-}
-
-function isTable(exports: unknown): exports is Readonly<Record<string, unknown>> {
-  return typeof exports === 'object' && exports !== null && !Array.isArray(exports) && Object.keys(exports).some((key) => key.startsWith('.'))
-}
-
-/** The file of a subpath: its own key, else the longest pattern with one `*`. */
-function targetFor(table: Readonly<Record<string, unknown>>, subpath: string): string | undefined {
-  if (Object.hasOwn(table, subpath) && !subpath.includes('*')) return pick(table[subpath])
-  const patterns = Object.keys(table).filter((key) => key.includes('*')).sort((a, b) => b.indexOf('*') - a.indexOf('*'))
-  for (const pattern of patterns) {
-    const [start = '', end = ''] = pattern.split('*')
-    if (!subpath.startsWith(start) || !subpath.endsWith(end) || subpath.length <= start.length + end.length) continue
-    return pick(table[pattern])?.replaceAll('*', () => subpath.slice(start.length, subpath.length - end.length))
-  }
-  return undefined
-}
-
-function pick(target: unknown): string | undefined {
-  if (typeof target === 'string') return target.startsWith('./') ? target : undefined
-  if (Array.isArray(target)) return target.map(pick).find((found) => found !== undefined)
-  if (typeof target !== 'object' || target === null) return undefined
-  for (const [condition, inner] of Object.entries(target)) {
-    const found = CONDITIONS.includes(condition) ? pick(inner) : undefined
-    if (found !== undefined) return found
-  }
-  return undefined
-}
-
-function manifestIn(folder: string): Manifest | undefined {
+function readManifest(folder: string): (Manifest & { readonly name?: unknown }) | undefined {
   try {
     return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
   } catch {

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { NotFound, resolveModule } from '../src/resolve.ts'
 import { Folder } from './folder.ts'
 
 let folder: Folder
@@ -131,4 +132,72 @@ it('packages that the app\'s folder does not have are looked for from the fallba
   folder.write('cordis.yml', '- name: shipped\n')
   await folder.boot({ fallbacks })
   expect(folder.words).toEqual(['+shipped'])
+})
+
+const EXPORTS: readonly (readonly [string, unknown, string])[] = [
+  ['a text', './a.mjs', '.'],
+  ['a text, asked for another subpath', './a.mjs', './a.mjs'],
+  ['conditions in their order', { require: './b.mjs', import: './a.mjs', default: './b.mjs' }, '.'],
+  ['a condition that leads to nothing, and the next', { '.': { node: { require: './b.mjs' }, default: './a.mjs' } }, '.'],
+  ['null under a condition that matches', { '.': { node: null, default: './a.mjs' } }, '.'],
+  ['a list', ['a.mjs', './a.mjs', './b.mjs'], '.'],
+  ['a list whose first file is not there', ['./gone.mjs', './a.mjs'], '.'],
+  ['a list with conditions', [{ require: './b.mjs' }, './a.mjs'], '.'],
+  ['a pattern', { './x/*': './lib/*.mjs' }, './x/c'],
+  ['a pattern with an end', { './x/*.js': './lib/*.mjs' }, './x/c.js'],
+  ['a pattern with a star twice', { './x/*': './*/*.mjs' }, './x/lib'],
+  ['the pattern with the longest front, not the longest', { './*/very/long.js': './b.mjs', './x/*': './lib/*.mjs' }, './x/very/long.js'],
+  ['a pattern over folders', { './x/*': './lib/*.mjs' }, './x/deep/d'],
+  ['a pattern that takes nothing', { './x/*': './lib/*.mjs' }, './x/'],
+  ['a pattern taken back', { './x/*': './lib/*.mjs', './x/deep/*': null }, './x/deep/d'],
+  ['a folder as Node 16 had it', { './x/': './lib/' }, './x/c.mjs'],
+  ['a place outside of the package', { '.': '../other/a.mjs' }, '.'],
+  ['a place that does not begin with ./', { '.': 'a.mjs' }, '.'],
+  ['keys that mix subpaths and conditions', { '.': './a.mjs', import: './b.mjs' }, '.'],
+  ['an empty table', {}, '.'],
+  ['false', { '.': false }, '.'],
+  ['a key of every object', { './constructor': './a.mjs' }, './toString'],
+  ['module-sync', { 'module-sync': './a.mjs', default: './b.mjs' }, '.'],
+  ['no exports, a file without its ending', undefined, './a'],
+  ['no exports, a folder', undefined, './lib'],
+  ['no exports, a file', undefined, './lib/c.mjs'],
+  ['no exports, null', null, './lib/c.mjs'],
+]
+
+it('gives the same answer as Node for each kind of exports', async () => {
+  const files = ['a.mjs', 'b.mjs', 'lib/c.mjs', 'lib/lib.mjs', 'lib/deep/d.mjs', 'lib/very/long.js.mjs']
+  for (const [index, [, exports]] of EXPORTS.entries()) install(`p${index}`, { ...(exports !== undefined && { exports }) }, Object.fromEntries(files.map((file) => [file, ''])))
+  const names = EXPORTS.map(([, , subpath], index) => `p${index}${subpath.slice(1)}`)
+  // What Node itself says, from a module of the folder.
+  folder.write('ask.mjs', `import { statSync } from 'node:fs'
+const answer = (name) => { try { const url = import.meta.resolve(name); return statSync(new URL(url)).isFile() ? url : undefined } catch { return undefined } }
+console.log(JSON.stringify(${JSON.stringify(names)}.map((name) => answer(name) ?? null)))`)
+  const { stdout } = await promisify(execFile)(process.execPath, ['--no-deprecation', folder.at('ask.mjs')])
+  const ours = names.map((name) => {
+    try {
+      return resolveModule(name, folder.at('cordis.yml'))
+    } catch (error) {
+      expect(error).toBeInstanceOf(NotFound)
+      expect((error as Error).message).not.toContain('\n')
+      return null
+    }
+  })
+  const told = (urls: readonly (string | null)[]) => Object.fromEntries(urls.map((url, index) => [EXPORTS[index]![0], url]))
+  expect(told(ours)).toEqual(told(JSON.parse(stdout) as (string | null)[]))
+  expect(ours.filter((url) => url !== null).length).toBeGreaterThan(10)
+})
+
+it('a package finds itself by its own name, as in Node, and a built-in module is no package', () => {
+  folder.write('package.json', JSON.stringify({ name: 'myself', exports: './a.mjs' }))
+  folder.write('a.mjs', '')
+  folder.write('deep/package.json', '{}')
+  expect(resolveModule('myself', folder.at('cordis.yml'))).toBe(`file://${folder.at('a.mjs')}`)
+  expect(() => resolveModule('myself', folder.at('deep/cordis.yml'))).toThrow(NotFound)
+  for (const name of ['fs', 'node:fs', 'https://example.org/plugin.js', '#own']) expect(() => resolveModule(name, folder.at('cordis.yml'))).toThrow(NotFound)
+})
+
+it('a package that is installed while the app runs is found', () => {
+  expect(() => resolveModule('late', folder.at('cordis.yml'))).toThrow('there is no package late here')
+  install('late', { exports: './a.mjs' }, { 'a.mjs': '' })
+  expect(resolveModule('late', folder.at('cordis.yml'))).toBe(`file://${folder.at('node_modules/late/a.mjs')}`)
 })
