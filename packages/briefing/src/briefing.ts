@@ -1,5 +1,6 @@
 import { type Context, Service } from 'cordis'
 import z from 'schemastery'
+import { strict } from '@headrace/config'
 import { messageOf } from '@headrace/message'
 import { type Agent, AgentError, type Turn, byPlace, ownerOf, pluginOf, scopeOf } from '@headrace/agent'
 import type { SessionView } from '@headrace/session'
@@ -34,7 +35,7 @@ interface Ledger {
 export class BriefingService extends Service {
   static override readonly name = 'briefing'
   static inject = ['agents']
-  static Config: z<Partial<Config>, Config> = z.object({ readTimeout: z.natural().min(1).default(5_000) })
+  static Config: z<Partial<Config>, Config> = strict(z.object({ readTimeout: z.natural().min(1).default(5_000) }))
   /** In the order they are told. */
   private readonly topics: TopicEntry[] = []
   private readonly ledgers = new WeakMap<SessionView, Ledger>()

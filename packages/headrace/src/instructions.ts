@@ -1,5 +1,6 @@
 import type {} from '@headrace/agent'
 import type { Context } from 'cordis'
+import { strict } from '@headrace/config'
 import z from 'schemastery'
 
 // It signs as the set it is a part of, by whichever way it is loaded: `headrace/instructions`.
@@ -17,9 +18,9 @@ export interface Config {
   readonly text: string
 }
 
-export const Config: z<Partial<Config>, Config> = z.object({
+export const Config: z<Partial<Config>, Config> = strict(z.object({
   text: z.string().default(INSTRUCTIONS).description('Who the agent is: the first section of the system prompt.'),
-})
+}))
 
 /** Says who the agent is, in front of all other sections. */
 export async function apply(ctx: Context, { text }: Config): Promise<void> {

@@ -1,6 +1,7 @@
 import * as agentPlugin from '@headrace/agent'
 import type { Settings } from '@headrace/agent'
 import { BriefingService } from '@headrace/briefing'
+import { strict } from '@headrace/config'
 import type { CallConfig } from '@headrace/message'
 import * as agentsMd from '@headrace/plugin-agents-md'
 import * as aiSdk from '@headrace/plugin-ai-sdk'
@@ -14,7 +15,7 @@ import type { Context, Plugin } from 'cordis'
 import z from 'schemastery'
 import * as instructionsPlugin from './instructions.ts'
 import * as modelPlugin from './model.ts'
-import { HeadraceConfigError, routeOf } from './route.ts'
+import { routeOf } from './route.ts'
 
 export const name = 'headrace'
 
@@ -50,22 +51,26 @@ export interface Config {
   readonly compaction?: false | Partial<CompactionConfig>
 }
 
-// The parts are checked by their own plugins: a union that fails here would print what it was given, keys included.
-export const Config = z.object({
+/** A part's own config, or `false`. */
+function part<T extends z>(schema: T): z {
+  return z.union([z.const(false), schema])
+}
+
+export const Config = strict(z.object({
   model: z.string().description('The model of agents that name none: provider/model.'),
   baseURL: z.string().description('Where the model is, instead of its provider\'s URL.'),
   config: z.any().description('More of the config of agents that say nothing else.'),
-  instructions: z.any().description('Who the agent is, or false.'),
-  agent: z.any().description('Limits and timeouts of @headrace/agent.'),
-  store: z.any().description('Of @headrace/plugin-store-jsonl, or false.'),
-  providers: z.any().description('Endpoints by name, or false.'),
-  tools: z.any().description('Of @headrace/plugin-workspace-tools, or false.'),
-  agentsMd: z.any().description('Of @headrace/plugin-agents-md, or false.'),
-  skills: z.any().description('Of @headrace/plugin-skills, or false.'),
-  environment: z.any().description('Of @headrace/plugin-environment, or false.'),
-  retry: z.any().description('Of @headrace/plugin-retry, or false.'),
-  compaction: z.any().description('Of @headrace/plugin-compaction, or false.'),
-}) as z<Config>
+  instructions: z.union([z.const(false), z.string()]).description('Who the agent is, or false.'),
+  agent: agentPlugin.Config.description('Limits and timeouts of @headrace/agent.'),
+  store: part(storeJsonl.Config).description('Of @headrace/plugin-store-jsonl, or false.'),
+  providers: part(aiSdk.Config.dict!.providers!).description('Endpoints by name, or false.'),
+  tools: part(workspaceTools.Config).description('Of @headrace/plugin-workspace-tools, or false.'),
+  agentsMd: part(agentsMd.Config).description('Of @headrace/plugin-agents-md, or false.'),
+  skills: part(skills.Config).description('Of @headrace/plugin-skills, or false.'),
+  environment: part(environment.Config).description('Of @headrace/plugin-environment, or false.'),
+  retry: part(retry.Config).description('Of @headrace/plugin-retry, or false.'),
+  compaction: part(CompactionService.Config).description('Of @headrace/plugin-compaction, or false.'),
+})) as unknown as z<Config>
 
 /** The parts that are loaded as they are configured, in this order. */
 const PARTS = {
@@ -74,13 +79,8 @@ const PARTS = {
 
 /**
  * Loads the agent's services and each part of the usual set, and sets the default model. Resolves when all of them are there.
- *
- * @throws HeadraceConfigError for a key that nothing reads
  */
 export async function apply(ctx: Context, config: Config = {}): Promise<void> {
-  checkKeys('headrace', Config, config)
-  checkKeys('agent', agentPlugin.Config, config.agent)
-  for (const [key, plugin] of Object.entries(PARTS)) checkKeys(key, plugin.Config, config[key as keyof typeof PARTS])
   const { providers = {}, instructions } = config
   const route = routeOf(config.model, config.baseURL, providers === false ? {} : providers)
   await ctx.plugin(agentPlugin, config.agent ?? {})
@@ -92,14 +92,6 @@ export async function apply(ctx: Context, config: Config = {}): Promise<void> {
   }
   if (instructions !== false) await ctx.plugin(instructionsPlugin, { ...(instructions !== undefined && { text: instructions }) })
   await ctx.plugin(modelPlugin, { ...(config.config && { config: config.config }), ...(route.model !== undefined && { model: route.model }) })
-}
-
-/** A schema keeps in silence what it does not know: a typo would be a default. */
-function checkKeys(part: string, schema: { readonly dict?: Readonly<Record<string, unknown>> }, config: unknown): void {
-  if (typeof config !== 'object' || config === null || !schema.dict) return
-  const { dict } = schema
-  const unknown = Object.keys(config).find((key) => !Object.hasOwn(dict, key))
-  if (unknown !== undefined) throw new HeadraceConfigError(`${part} has no config ${JSON.stringify(unknown)}; it has ${Object.keys(dict).join(', ')}`)
 }
 
 /**

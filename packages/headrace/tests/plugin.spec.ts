@@ -4,6 +4,17 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Context } from 'cordis'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import * as agent from '@headrace/agent'
+import { BriefingService } from '@headrace/briefing'
+import * as agentsMd from '@headrace/plugin-agents-md'
+import * as aiSdk from '@headrace/plugin-ai-sdk'
+import { CompactionService } from '@headrace/plugin-compaction'
+import * as environment from '@headrace/plugin-environment'
+import * as retry from '@headrace/plugin-retry'
+import * as skills from '@headrace/plugin-skills'
+import * as storeJsonl from '@headrace/plugin-store-jsonl'
+import * as storeSqlite from '@headrace/plugin-store-sqlite'
+import * as workspaceTools from '@headrace/plugin-workspace-tools'
 import { verify } from '@headrace/session'
 import { INSTRUCTIONS } from '../src/plugin.ts'
 import headrace from 'headrace'
@@ -91,11 +102,16 @@ it('each part can be configured', async () => {
 })
 
 it('a config it does not know is refused, by name; what is wrong in a part is told without the values', async () => {
-  await expect(ctx.plugin(headrace, { modle: 'x' } as object)).rejects.toThrow('headrace has no config "modle"; it has model, baseURL')
-  await expect(ctx.plugin(headrace, { store: { dir: 'x' } } as object)).rejects.toThrow('store has no config "dir"; it has directory, fsync')
-  await expect(ctx.plugin(headrace, { agent: { limit: {} } } as object)).rejects.toThrow('agent has no config "limit"')
+  const refusal = (config: object) => ctx.plugin({ ...headrace }, config).then(() => 'none', (error: Error) => error.message)
+  expect(await refusal({ modle: 'x' })).toContain('config.modle: there is no such key; did you mean "model"?')
+  expect(await refusal({ store: { dir: 'x' } })).toContain('config.store.dir: there is no such key; there is directory, fsync')
+  expect(await refusal({ agent: { limit: {} } })).toContain('config.agent.limit: there is no such key; did you mean "limits"?')
+  expect(await refusal({ agent: { limits: { step: 3 } } })).toContain('config.agent.limits.step: there is no such key; did you mean "steps"?')
+  expect(await refusal({ tools: { maxRead: 'sk-secret' } })).toMatch(/config\.tools\.maxRead: must be a whole number.*, is a text/)
+  expect(await refusal({ tools: { env: { kep: [] } } })).toContain('config.tools.env.kep: there is no such key')
+  expect(await refusal({ retry: true })).toContain('config.retry: must be false or a map, is true or false')
   const wrong = { providers: { lab: { apiKey: 'sk-secret', baseURL: 7 } } } as object
-  const problem = await ctx.plugin({ ...headrace }, wrong).then(() => 'none', (error: Error) => error.message)
+  const problem = await refusal(wrong)
   expect(problem).toMatch(/providers.*baseURL/)
   expect(problem).not.toContain('sk-secret')
 })
@@ -116,4 +132,13 @@ it('the command is there before the build, so that a package manager can link it
 
 it('the README says what the model sees', () => {
   expect(readFileSync(new URL('../README.md', import.meta.url), 'utf8')).toContain(INSTRUCTIONS)
+})
+
+it('each plugin that ships refuses a key that it does not know, in code as in YAML', async () => {
+  const plugins = { agent, agentsMd, aiSdk, briefing: BriefingService, compaction: CompactionService, environment, retry, skills, storeJsonl, storeSqlite, workspaceTools }
+  for (const [key, plugin] of Object.entries(plugins)) {
+    const { Config } = plugin as { readonly Config: { readonly '~standard': { validate(value: unknown): { readonly issues?: readonly { readonly message: string }[] } } } }
+    expect(Config['~standard'].validate({}).issues, key).toBeUndefined()
+    expect(Config['~standard'].validate({ nothingOfTheKind: 1 }).issues?.[0]?.message, key).toMatch(/^config\.nothingOfTheKind: there is no such key/)
+  }
 })

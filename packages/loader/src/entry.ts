@@ -1,3 +1,4 @@
+import { kindOf, truthHint } from '@headrace/config'
 import { nearest } from '@headrace/message'
 import { type Path, YamlFile } from './document.ts'
 import { LoaderError, type Place, type Problem } from './problem.ts'
@@ -75,18 +76,4 @@ function shapeProblem(yaml: YamlFile, index: number, value: unknown): Problem | 
   }
   if (disabled !== undefined && disabled !== null && typeof disabled !== 'boolean') return wrong(`disabled must be true or false, is ${kindOf(disabled)}${truthHint(disabled)}`, 'disabled')
   return undefined
-}
-
-/** The type of a value in the words of the messages. */
-export function kindOf(value: unknown): string {
-  if (value === undefined) return 'nothing'
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'a list'
-  const kinds: Readonly<Record<string, string>> = { string: 'a text', object: 'a map', boolean: 'true or false' }
-  return kinds[typeof value] ?? `a ${typeof value}`
-}
-
-/** For those who wrote a truth as YAML 1.1 has it. */
-export function truthHint(value: unknown): string {
-  return typeof value === 'string' && /^(?:yes|no|on|off)$/i.test(value) ? '; in YAML 1.2 yes, no, on and off are texts' : ''
 }

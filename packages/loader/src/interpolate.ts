@@ -1,3 +1,4 @@
+import { pathText } from '@headrace/config'
 import type { Path } from './document.ts'
 import type { Entry } from './entry.ts'
 import type { Problem } from './problem.ts'
@@ -47,9 +48,4 @@ function typed(text: string): unknown {
   if (text === 'true' || text === 'false') return text === 'true'
   const number = Number(text)
   return text !== '' && Number.isFinite(number) && String(number) === text ? number : text
-}
-
-/** `config.providers.lab.baseURL`. */
-export function pathText(path: Path): string {
-  return `config${path.map((segment) => (typeof segment === 'number' ? `[${segment}]` : `.${String(segment)}`)).join('')}`
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Plugin } from 'cordis'
+import { pathText, problemsOf } from '@headrace/config'
 import { messageOf } from '@headrace/message'
-import { checkConfig } from './check.ts'
 import { type Entry, readEntries } from './entry.ts'
 import { type Environment, interpolate } from './interpolate.ts'
 import type { Modules } from './modules.ts'
@@ -56,4 +56,9 @@ async function planOf(entry: Entry, modules: Modules, env: Environment): Promise
   const { config, problems } = interpolate(entry, env)
   const wrong = problems.length > 0 ? problems : checkConfig(entry, plugin.Config, config)
   return wrong.length > 0 ? { problems: wrong } : { entry, plugin, config }
+}
+
+/** What is wrong with an entry's config, by the plugin's own `Config`, with its lines. */
+export function checkConfig(entry: Entry, schema: unknown, config: unknown): readonly Problem[] {
+  return problemsOf(schema, config).map(({ path, message }) => entry.problem(`${pathText(path)}: ${message}`, { config: path }))
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import z from 'schemastery'
 import * as zod from 'zod'
-import { checkConfig } from '../src/check.ts'
 import { readEntries } from '../src/entry.ts'
+import { checkConfig } from '../src/plan.ts'
 import { lineOf } from '../src/problem.ts'
 
 const Config = z.object({

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import z from 'schemastery'
+import { strict } from '@headrace/config'
 import { HeadraceError } from '@headrace/message'
 
 /** Config of the plugin. */
@@ -31,7 +32,7 @@ export interface Config {
 
 const fileNames = (...names: string[]) => z.array(z.string()).default(names)
 
-export const Config: z<Partial<Config>, Config> = z.object({
+export const Config: z<Partial<Config>, Config> = strict(z.object({
   names: fileNames('AGENTS.md').description('Names of instruction files; the first in a folder that holds text counts.'),
   local: fileNames('AGENTS.local.md').description('Names of overlays that are not shared; they stand behind the folder\'s own.'),
   global: z.union([z.const(false as const), z.string()]).description('The user\'s own file, false for none. Default: headrace/AGENTS.md in $XDG_CONFIG_HOME or ~/.config.'),
@@ -44,7 +45,7 @@ export const Config: z<Partial<Config>, Config> = z.object({
   maxFile: z.natural().min(64).max(67_108_864).default(1_048_576).description('Bytes of one file; a larger one is not read.'),
   importDepth: z.natural().default(5).description('Imports inside imports, at most.'),
   importFiles: z.natural().default(64).description('Imported files of one announcement, at most.'),
-})
+}))
 
 /** A config that cannot be meant. */
 export class AgentsMdConfigError extends HeadraceError {

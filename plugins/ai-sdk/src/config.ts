@@ -1,4 +1,5 @@
 import z from 'schemastery'
+import { strict } from '@headrace/config'
 import { HeadraceError } from '@headrace/message'
 import type { ModelSource } from './model.ts'
 import { DEFAULT_TIMEOUT, MAX_TIMEOUT } from './watch.ts'
@@ -40,11 +41,11 @@ const ProviderConfig: z<ProviderConfig> = z.object({
   timeout: z.natural().min(1).max(MAX_TIMEOUT).default(DEFAULT_TIMEOUT).description('Milliseconds without a piece of the answer.'),
 })
 
-export const Config: z<Config> = z.object({
+export const Config: z<Config> = strict(z.object({
   presets: z.boolean().default(true).description('Whether the known endpoints are there by name.'),
   providers: z.dict(ProviderConfig).description('OpenAI-compatible endpoints by name.'),
   models: z.dict(z.any()).description('AI SDK models by name, given in code.'),
-})
+}))
 
 /** A provider or model that cannot be registered. */
 export class AiSdkConfigError extends HeadraceError {

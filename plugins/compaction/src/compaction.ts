@@ -1,6 +1,7 @@
 import { type Context, Service } from 'cordis'
 import z from 'schemastery'
 import type { Agent } from '@headrace/agent'
+import { strict } from '@headrace/config'
 import { type UserMessage, messageOf, textOf } from '@headrace/message'
 import type { Entry } from '@headrace/session'
 import { cutAt, isWhole, trimmed } from './cut.ts'
@@ -44,13 +45,13 @@ export const DROPPED = 'The earlier part of the conversation was left out, becau
 export class CompactionService extends Service {
   static override readonly name = 'compaction'
   static inject = ['agents']
-  static Config: z<Partial<Config>, Config> = z.object({
+  static Config: z<Partial<Config>, Config> = strict(z.object({
     threshold: z.number().min(0).max(1).default(0.8),
     window: z.natural().min(1).default(128_000),
     keep: z.number().min(0).max(1).default(0.25),
     result: z.natural().min(20).default(400),
     summary: z.natural().min(1).default(4_000),
-  })
+  }))
   private readonly config: Config
   private readonly scale = new Scale()
   /** Sessions that are compacted at their next boundary, whatever they weigh. */

@@ -1,4 +1,5 @@
 import type { Context } from 'cordis'
+import { strict } from '@headrace/config'
 import z from 'schemastery'
 import type {} from '@headrace/briefing'
 import type { Agent } from '@headrace/agent'
@@ -20,12 +21,12 @@ export interface Config {
   readonly facts?: Record<string, string> | ((agent: Agent) => Record<string, string | undefined> | Promise<Record<string, string | undefined>>)
 }
 
-export const Config: z<Partial<Config>, Config> = z.object({
+export const Config: z<Partial<Config>, Config> = strict(z.object({
   channel: z.union(['inject', 'after'] as const).default('inject'),
   git: z.boolean().default(true),
   timeZone: z.string(),
   facts: z.union([z.dict(z.string()), z.function()]),
-})
+}))
 
 /** Words around the facts, by channel. */
 export const FIRST = 'The environment you work in:'

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from 'cordis'
 import z from 'schemastery'
 import type { Agent, ErrorDecision, Step, Turn } from '@headrace/agent'
+import { strict } from '@headrace/config'
 import { type Failure, defined } from '@headrace/message'
 import type {} from '@headrace/session'
 
@@ -22,13 +23,13 @@ export interface Config {
   readonly substitutes: readonly string[]
 }
 
-export const Config: z<Partial<Config>, Config> = z.object({
+export const Config: z<Partial<Config>, Config> = strict(z.object({
   attempts: z.natural().min(1).default(4),
   perTurn: z.natural().default(20),
   base: z.natural().min(1).default(1_000),
   most: z.natural().min(1).default(60_000),
   substitutes: z.array(z.string()).default([]),
-}) as unknown as z<Partial<Config>, Config>
+})) as unknown as z<Partial<Config>, Config>
 
 declare module '@headrace/session' {
   interface EventMap {

@@ -1,3 +1,4 @@
+import { strict } from '@headrace/config'
 import z from 'schemastery'
 
 /** Config of the plugin. */
@@ -22,7 +23,7 @@ export interface Config {
 
 const size = (value: number, min: number) => z.natural().min(min).default(value)
 
-export const Config: z<Partial<Config>, Config> = z.object({
+export const Config: z<Partial<Config>, Config> = strict(z.object({
   roots: z.array(z.string()).default([]).description('Folders of skills, before all others: absolute, below ~/, or relative to the agent\'s folder.'),
   project: z.boolean().default(true).description('Whether .agents/skills and .claude/skills count, from the agent\'s folder up to the project\'s root.'),
   user: z.boolean().default(true).description('Whether the user\'s skills count.'),
@@ -31,4 +32,4 @@ export const Config: z<Partial<Config>, Config> = z.object({
   maxOutput: size(50_000, 100).description('Characters of one result of the tool, and of what /name brings.'),
   maxFile: size(1_000_000, 1_000).description('Bytes of a SKILL.md or of a resource.'),
   maxResources: size(100, 1).description('Files of a skill that are listed.'),
-})
+}))

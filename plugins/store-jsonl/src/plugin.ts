@@ -2,6 +2,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import type {} from '@headrace/agent'
 import type { Context } from 'cordis'
+import { strict } from '@headrace/config'
 import z from 'schemastery'
 import { JsonlStore } from './store.ts'
 
@@ -17,10 +18,10 @@ export interface Config {
   readonly fsync: 'barrier' | 'never'
 }
 
-export const Config: z<Partial<Config>, Config> = z.object({
+export const Config: z<Partial<Config>, Config> = strict(z.object({
   directory: z.string().description('The folder of the logs. Default: $XDG_STATE_HOME/headrace/sessions.'),
   fsync: z.union(['barrier', 'never'] as const).default('barrier').description('When a log is synced: at every barrier (L17), or never.'),
-})
+}))
 
 export async function apply(ctx: Context, { directory = defaultDirectory(), fsync }: Config): Promise<void> {
   ctx.sessions.store(new JsonlStore({ directory, fsync }))

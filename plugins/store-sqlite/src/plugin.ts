@@ -2,6 +2,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import type {} from '@headrace/agent'
 import type { Context } from 'cordis'
+import { strict } from '@headrace/config'
 import z from 'schemastery'
 import { BUSY_TIMEOUT, SqliteStore } from './store.ts'
 
@@ -19,11 +20,11 @@ export interface Config {
   readonly busyTimeout: number
 }
 
-export const Config: z<Partial<Config>, Config> = z.object({
+export const Config: z<Partial<Config>, Config> = strict(z.object({
   file: z.string().description('The database. Default: $XDG_STATE_HOME/headrace/sessions.sqlite.'),
   fsync: z.union(['barrier', 'never'] as const).default('barrier').description('When the log is synced: at every barrier (L17), or never.'),
   busyTimeout: z.natural().default(BUSY_TIMEOUT).description('Milliseconds to wait while another process writes.'),
-})
+}))
 
 export async function* apply(ctx: Context, { file = defaultFile(), fsync, busyTimeout }: Config): AsyncGenerator<() => Promise<void>, void, void> {
   const store = new SqliteStore({ file, fsync, busyTimeout })

@@ -1,3 +1,4 @@
+import { strict } from '@headrace/config'
 import z from 'schemastery'
 
 /** The names a config may list, in the order the tools are defined in. */
@@ -50,7 +51,7 @@ const size = (value: number) => z.natural().min(100).default(value)
 /** Up to a day: timers of Node fire at once beyond 2^31 milliseconds. */
 const time = (value: number) => z.natural().max(86_400_000).default(value)
 
-export const Config: z<Partial<Config>, Config> = z.object({
+export const Config: z<Partial<Config>, Config> = strict(z.object({
   tools: z.array(z.union(TOOL_NAMES)).default([...TOOL_NAMES]).description('Which tools to define.'),
   roots: z.array(z.string()).default([]).description('Absolute folders outside the workspace that the tools may use too.'),
   skip: z.array(z.string()).default(['.git', 'node_modules']).description('Names of folders that glob and grep do not enter.'),
@@ -69,4 +70,4 @@ export const Config: z<Partial<Config>, Config> = z.object({
     keep: z.array(z.string()).default([]).description('Variables to pass on although they look like secrets.'),
     set: z.dict(z.string()).default({}).description('Variables to add or replace.'),
   }).description('The variables that a command sees.'),
-})
+}))

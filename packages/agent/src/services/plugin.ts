@@ -1,4 +1,5 @@
 import type { Context } from 'cordis'
+import { strict } from '@headrace/config'
 import { AgentsService } from './agents.ts'
 import { LlmService } from './llm.ts'
 import { SessionsService } from './sessions.ts'
@@ -7,7 +8,7 @@ import { SystemService } from './system.ts'
 import { ToolsService } from './tools.ts'
 
 export const name = 'agent'
-export const Config = SettingsSchema
+export const Config = strict(SettingsSchema)
 
 /** Loads the five services: sessions, llm, tools, system, agents. */
 export async function apply(ctx: Context, config: Settings): Promise<void> {

@@ -1,0 +1,2 @@
+export { type ConfigProblem, type Path, pathText, problemsOf, strict } from './config.ts'
+export { kindOf, truthHint } from './words.ts'
