@@ -19,5 +19,7 @@ if (status !== 0) process.exit(status ?? 1)
 
 const { version } = JSON.parse(read('packages/headrace/package.json'))
 const entry = `## ${version}\n\n${texts.map((text) => `- ${text.replaceAll('\n', '\n  ')}`).join('\n')}\n`
+const writer = 'packages/session/src/writer.ts'
+writeFileSync(`${root}${writer}`, read(writer).replace(/^(const VERSION = )'.*'$/m, `$1'${version}'`))
 writeFileSync(`${root}CHANGELOG.md`, read('CHANGELOG.md').replace(/(?=^## |$(?![^]))/m, `${entry}\n`).trimEnd() + '\n')
 console.log(`${version}; look at CHANGELOG.md, run npm run setup, and commit`)

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { until } from '@headrace/testing/gate'
 import { type Message, textOf } from '@headrace/message'
 import { JsonlStore, readLog } from '@headrace/plugin-store-jsonl'
-import { type SessionEvent, checkEvent, unpaired, verify } from '@headrace/session'
+import { FORMAT, type SessionEvent, checkEvent, unpaired, verify } from '@headrace/session'
 import { type Harness, type HarnessOptions, harness } from '@headrace/testing'
 
 /** The rows of "Log and resume": small inputs that broke other systems. Locks across processes are tested by L18, kills by test/crash. */
@@ -134,7 +134,7 @@ it('kill while one call waits for permission and another has its result: not sta
 
 describe('a log that is refused, with the reason', () => {
   const line = (event: object): string => `${JSON.stringify(event)}\n`
-  const open = { seq: 0, time: 1, type: 'session/open', data: { version: 1, id: 'test' } }
+  const open = { seq: 0, time: 1, type: 'session/open', data: { ...FORMAT, id: 'test' } }
   const note = (seq: number): object => ({ seq, time: 1, type: 'context/message', data: { message: { role: 'system', content: [{ type: 'text', text: 'x' }] }, owner: 'app' } })
 
   it.each<[string, readonly object[], RegExp]>([

@@ -119,10 +119,42 @@ function digestOfRequest({ config, system, tools, prefix, before, history, after
   return H(lines.map((line) => `${line}\n`).join(''))
 }
 
-const KNOWN = new Set([
-  'session/open', 'prompt/queued', 'prompt/withdrawn', 'turn/start', 'turn/end', 'step/start', 'step/end', 'user/message', 'context/message', 'run/context', 'request/header',
-  'request/header-delta', 'request/dispatch', 'request/end', 'assistant/message', 'tool/start', 'tool/result', 'surface/replace', 'surface/rewind',
-])
+const KNOWN = {
+  'session/open': 'version format writer digest id cwd config parent at seed under kind title tools limits',
+  'session/title': 'title owner',
+  'prompt/queued': 'input owner steer context key letter config output',
+  'prompt/withdrawn': 'prompt reason letter',
+  'turn/start': 'turn woke prompt',
+  'turn/cancel': 'turn reason letter',
+  'turn/end': 'turn reason settled finish error',
+  'step/start': 'turn step',
+  'step/end': 'turn step reason digest error budget timing',
+  'user/message': 'message owner prompt',
+  'context/message': 'message owner steer',
+  'run/context': 'turn digest template facts sections',
+  'request/header': 'reason header owners substitute',
+  'request/header-delta': 'delta substitute',
+  'request/dispatch': 'boundary history digest turn step attempt purpose messages config tools',
+  'request/end': 'dispatch outcome usage wire finish error answer adapter firstChunk response',
+  'assistant/message': 'message dispatch interrupted',
+  'approval/decided': 'assistant index rule decision',
+  'question/asked': 'assistant index kind question options schema',
+  'question/answered': 'question answer by remember letter',
+  'tool/start': 'assistant index',
+  'tool/result': 'assistant index message outcome owner additionalContext details progress',
+  'surface/replace': 'first last messages owner reason',
+  'surface/rewind': 'turn owner reason',
+  'letter/refused': 'letter reason',
+}
+
+/** "Events": what a reader that does not know everything refuses. */
+function refuseUnknown({ seq, time: _, type, data, required, sum: __, ...more }) {
+  if (!required) return
+  const newer = (what) => { throw new Error(`event ${seq}: ${what} is unknown, and required: a newer headrace made this log`) }
+  if (!Object.hasOwn(KNOWN, type)) newer(type)
+  const known = ['blobs', ...KNOWN[type].split(' ')]
+  for (const field of [...Object.keys(more), ...Object.keys(data).filter((each) => !known.includes(each))]) newer(field)
+}
 
 /** Rebuilds every request of a log, by the seq of its dispatch, and says what is not as the log has it. */
 export function readRequests(events) {
@@ -136,7 +168,8 @@ export function readRequests(events) {
   for (const [index, event] of events.entries()) {
     const { seq, type, data } = event
     compare(seq, 'seq', seq, index)
-    if (!KNOWN.has(type) && event.required) throw new Error(`event ${seq}: ${type} is unknown, and required`)
+    refuseUnknown(event)
+    if (index === 0 && (type !== 'session/open' || data.format !== 'headrace' || data.version !== 2 || data.digest !== 'sha-256')) throw new Error('no log of version 2')
     history.apply(event)
     header.apply(event)
     if (type === 'step/end') compare(seq, 'digest of the step', chainOf(history.messages), data.digest)

@@ -62,7 +62,7 @@ describe('npm run version:packages', () => {
   /** What of the workspace decides a version. */
   function copyWorkspace(): void {
     const manifests = ['packages', 'plugins', 'examples'].flatMap((place) => readdirSync(`${root}${place}`).map((name) => `${place}/${name}/package.json`))
-    for (const file of ['package.json', 'pnpm-workspace.yaml', 'pnpm-lock.yaml', 'CHANGELOG.md', '.changeset/config.json', '.config/version.mjs', ...manifests]) {
+    for (const file of ['package.json', 'pnpm-workspace.yaml', 'pnpm-lock.yaml', 'CHANGELOG.md', '.changeset/config.json', '.config/version.mjs', 'packages/session/src/writer.ts', ...manifests]) {
       mkdirSync(dirname(join(folder, file)), { recursive: true })
       cpSync(`${root}${file}`, join(folder, file))
     }
@@ -83,6 +83,7 @@ describe('npm run version:packages', () => {
     const at = before.indexOf('\n## ') + 1
     const entry = `## ${next}\n\n- Messages may be sung.\n  In parts.\n- The command hums.\n\n`
     expect(readFileSync(join(folder, 'CHANGELOG.md'), 'utf8')).toBe(before.slice(0, at) + entry + before.slice(at))
+    expect(readFileSync(join(folder, 'packages/session/src/writer.ts'), 'utf8')).toContain(`const VERSION = '${next}'\n`)
     expect(readdirSync(join(folder, '.changeset'))).toEqual(['config.json'])
   })
 

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { FORMAT } from '@headrace/session'
 import { onlyReexports } from './imports.ts'
 import { published, root, rootManifest } from './workspace.ts'
 
@@ -73,6 +74,12 @@ describe('the top of the workspace', () => {
     const top = [...new Set(files.map((file) => file.replace(/\/.*/, '')))].filter((name) => !name.startsWith('.'))
     const house = ['CHANGELOG.md', 'LICENSE', 'README.md', 'docs', 'examples', 'package.json', 'packages', 'plugins', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'test', 'tsconfig.json']
     expect(top.filter((name) => !house.includes(name))).toEqual([])
+  })
+})
+
+describe('a log', () => {
+  it('names the version that wrote it', () => {
+    expect(FORMAT.writer).toBe(`headrace/${[...versions].join()}`)
   })
 })
 

@@ -1,11 +1,15 @@
 import type { JsonObject } from './json.ts'
 
-/** Tokens. `input` counts the whole prompt; `cached` (read from the provider's cache) and `written` (to it) are parts of it. */
+/**
+ * Tokens. `input` counts the whole prompt; `cached` (read from the provider's cache) and `written` (to it) are parts of it. `output`
+ * counts the whole answer; `reasoning` is a part of it, absent where the provider does not tell.
+ */
 export interface Usage {
   readonly input: number
   readonly cached: number
   readonly written: number
   readonly output: number
+  readonly reasoning?: number
 }
 
 /** A usage of nothing. */
@@ -13,7 +17,8 @@ export const NO_USAGE: Usage = Object.freeze({ input: 0, cached: 0, written: 0, 
 
 /** The sum of two usages. */
 export function addUsage(a: Usage, b: Usage): Usage {
-  return Object.freeze({ input: a.input + b.input, cached: a.cached + b.cached, written: a.written + b.written, output: a.output + b.output })
+  const told = a.reasoning === undefined && b.reasoning === undefined ? {} : { reasoning: (a.reasoning ?? 0) + (b.reasoning ?? 0) }
+  return Object.freeze({ input: a.input + b.input, cached: a.cached + b.cached, written: a.written + b.written, output: a.output + b.output, ...told })
 }
 
 /** Why the model stopped: on its own, to call tools, at its output limit, or because it or its provider refused. */

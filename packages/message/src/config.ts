@@ -15,6 +15,8 @@ export interface CallConfig {
   readonly stop?: readonly string[]
   /** The provider's own word, e.g. `low`, `medium`, `high`. */
   readonly reasoningEffort?: string
+  /** JSON Schema of what the answer must be. */
+  readonly output?: JsonObject
   /** Whatever else the provider takes, passed on as it is. */
   readonly providerOptions?: JsonObject
 }
@@ -36,7 +38,8 @@ const checks: { readonly [F in ConfigField]: readonly [test: (value: unknown) =>
   maxOutputTokens: [(value) => Number.isSafeInteger(value) && (value as number) > 0, 'a positive integer'],
   stop: [(value) => Array.isArray(value) && value.every(isName), 'a list of non-empty strings'],
   reasoningEffort: [isName, 'a non-empty string'],
-  providerOptions: [(value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'an object'],
+  output: [isObject, 'an object'],
+  providerOptions: [isObject, 'an object'],
 }
 
 /** The fields of a config, in the order in which a config has them. */
@@ -105,6 +108,10 @@ export interface ModelParts {
 export function splitModel(name: string): ModelParts {
   const slash = name.indexOf('/')
   return { provider: name.slice(0, Math.max(0, slash)), model: name.slice(slash + 1) }
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isName(value: unknown): value is string {

@@ -36,29 +36,42 @@ export interface ImageBlock {
   readonly mediaType: string
 }
 
+/** A file, by the digest of its bytes. */
+export interface FileBlock {
+  readonly type: 'file'
+  /** SHA-256 of the bytes, which the session's store holds as a blob. */
+  readonly digest: Digest
+  /** e.g. `application/pdf` */
+  readonly mediaType: string
+  readonly name?: string
+}
+
+/** What people, apps and tools say: everything but what a model writes. */
+export type ContentBlock = TextBlock | ImageBlock | FileBlock
+
 /** What a tool gave, or why it did not. */
 export interface ToolResultBlock {
   readonly type: 'tool-result'
   /** `id` of the call it answers. */
   readonly id: string
   readonly name: string
-  readonly content: readonly (TextBlock | ImageBlock)[]
+  readonly content: readonly ContentBlock[]
   readonly error?: true
 }
 
 /** A part of a message. */
-export type Block = TextBlock | ReasoningBlock | ToolCallBlock | ToolResultBlock | ImageBlock
+export type Block = TextBlock | ReasoningBlock | ToolCallBlock | ToolResultBlock | ImageBlock | FileBlock
 
 /** Said by the app. */
 export interface SystemMessage {
   readonly role: 'system'
-  readonly content: readonly (TextBlock | ImageBlock)[]
+  readonly content: readonly ContentBlock[]
 }
 
 /** Said by the user, or by a plugin on the user's side. */
 export interface UserMessage {
   readonly role: 'user'
-  readonly content: readonly (TextBlock | ImageBlock)[]
+  readonly content: readonly ContentBlock[]
 }
 
 /** What the model said. */
@@ -78,11 +91,11 @@ export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessa
 /** Who a message is from, in the words of the providers. */
 export type Role = Message['role']
 
-/** A message that a plugin may add: `system` or `user`, of text and image blocks. */
+/** A message that a plugin may add: `system` or `user`, of text, image and file blocks. */
 export type Contribution = SystemMessage | UserMessage
 
 /** Content as people write it: a string is one text block. */
-export type ContentInput = string | readonly (string | TextBlock | ImageBlock)[]
+export type ContentInput = string | readonly (string | ContentBlock)[]
 /** A contribution as people write it: a bare string is a `system` message. */
 export type ContributionInput = string | { readonly role: 'system' | 'user'; readonly content: ContentInput }
 
@@ -96,9 +109,9 @@ export class MessageError extends HeadraceError {
 /** Called with the place of a text that had a lone surrogate, after it was replaced by U+FFFD. */
 export type OnRepair = (at: string) => void
 
-/** Text and images in their one representation: an array of blocks, no empty text, keys in our order, well-formed, frozen. */
-export function toContent(input: unknown, at: string, onRepair?: OnRepair): readonly (TextBlock | ImageBlock)[] {
-  const items: readonly unknown[] = typeof input === 'string' ? [input] : Array.isArray(input) ? input : refuse(at, 'must be a string or a list of text and image blocks')
+/** Text, images and files in their one representation: an array of blocks, no empty text, keys in our order, well-formed, frozen. */
+export function toContent(input: unknown, at: string, onRepair?: OnRepair): readonly ContentBlock[] {
+  const items: readonly unknown[] = typeof input === 'string' ? [input] : Array.isArray(input) ? input : refuse(at, 'must be a string or a list of text, image and file blocks')
   // Before it is walked: a list with holes may say that it is four thousand million long.
   const keys = Object.keys(items)
   if (keys.length !== items.length) {
@@ -110,7 +123,7 @@ export function toContent(input: unknown, at: string, onRepair?: OnRepair): read
   return copyJson(blocks.filter((block) => block.type !== 'text' || block.text !== ''), at)
 }
 
-function toContentBlock(item: unknown, at: string, onRepair?: OnRepair): TextBlock | ImageBlock {
+function toContentBlock(item: unknown, at: string, onRepair?: OnRepair): ContentBlock {
   if (typeof item === 'string') return { type: 'text', text: toWellFormed(item, at, onRepair) }
   const block = fields(item, at)
   if (block.type === 'text') {
@@ -121,11 +134,20 @@ function toContentBlock(item: unknown, at: string, onRepair?: OnRepair): TextBlo
   }
   if (block.type === 'image') {
     only(block, ['type', 'digest', 'mediaType'], at)
-    const digest = string(block.digest, `${at}.digest`)
-    if (!/^[0-9a-f]{64}$/.test(digest)) refuse(`${at}.digest`, 'must be 64 lower-case hex digits; store the bytes with putBlob() to get it')
-    return { type: 'image', digest, mediaType: string(block.mediaType, `${at}.mediaType`) }
+    return { type: 'image', ...blobFields(block, at) }
   }
-  return refuse(at, `must be a text or an image block, not ${shown(block.type)}`)
+  if (block.type === 'file') {
+    only(block, ['type', 'digest', 'mediaType', 'name'], at)
+    const file = { type: 'file', ...blobFields(block, at) } as const
+    return block.name === undefined ? file : { ...file, name: toWellFormed(string(block.name, `${at}.name`), at, onRepair) }
+  }
+  return refuse(at, `must be a text, an image or a file block, not ${shown(block.type)}`)
+}
+
+function blobFields(block: Record<string, unknown>, at: string): { readonly digest: Digest; readonly mediaType: string } {
+  const digest = string(block.digest, `${at}.digest`)
+  if (!/^[0-9a-f]{64}$/.test(digest)) refuse(`${at}.digest`, 'must be 64 lower-case hex digits; store the bytes with putBlob() to get it')
+  return { digest, mediaType: string(block.mediaType, `${at}.mediaType`) }
 }
 
 /** What {@link toContribution} returned: only these are known to be in the one representation. */
@@ -156,7 +178,7 @@ function isContribution(value: unknown): value is Contribution {
   return typeof value === 'object' && value !== null && contributions.has(value)
 }
 
-/** True where there is nothing for a model to read: no image, and no text but white space. */
+/** True where there is nothing for a model to read: no image or file, and no text but white space. */
 export function isBlank(message: { readonly content: readonly Block[] }): boolean {
   return message.content.every((block) => block.type === 'text' && block.text.trim() === '')
 }

@@ -3,7 +3,7 @@ import { CONFIG_FIELDS, ConfigError, JsonError, NO_USAGE, addUsage, isOurs, reso
 
 describe('toConfig', () => {
   it('gives one order of fields, whatever the order they came in', () => {
-    const config = toConfig({ stop: ['END'], model: 'p/m', temperature: 0, providerOptions: { z: 1, a: 2 }, maxOutputTokens: 5, reasoningEffort: 'low', topP: 0.5 })
+    const config = toConfig({ stop: ['END'], model: 'p/m', temperature: 0, providerOptions: { z: 1, a: 2 }, maxOutputTokens: 5, reasoningEffort: 'low', output: { type: 'object' }, topP: 0.5 })
     expect(Object.keys(config)).toEqual(CONFIG_FIELDS)
     expect(JSON.stringify(config.providerOptions)).toBe('{"z":1,"a":2}')
     expect(isOurs(config)).toBe(true)
@@ -91,5 +91,6 @@ describe('addUsage', () => {
     const sum = addUsage({ input: 1, cached: 2, written: 3, output: 4 }, { input: 10, cached: 20, written: 30, output: 40 })
     expect(sum).toEqual({ input: 11, cached: 22, written: 33, output: 44 })
     expect(addUsage(NO_USAGE, NO_USAGE)).toEqual(NO_USAGE)
+    expect(addUsage(NO_USAGE, { ...NO_USAGE, reasoning: 5 })).toEqual({ ...NO_USAGE, reasoning: 5 })
   })
 })

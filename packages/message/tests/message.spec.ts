@@ -16,10 +16,11 @@ describe('toContribution', () => {
     expect(toContribution('Hi', 'x')).toEqual({ role: 'system', content: [text('Hi')] })
   })
 
-  it('keeps images by digest, and what a provider wants back', () => {
+  it('keeps images and files by digest, and what a provider wants back', () => {
     const image = { type: 'image', digest: DIGEST, mediaType: 'image/png' }
     const signed = { type: 'text', text: 'Hi', metadata: { z: 1, a: [2] } }
-    expect(JSON.stringify(toContribution({ role: 'user', content: [signed, image] }, 'x').content)).toBe(JSON.stringify([signed, image]))
+    const file = { type: 'file', digest: DIGEST, mediaType: 'application/pdf', name: 'a.pdf' }
+    expect(JSON.stringify(toContribution({ role: 'user', content: [signed, image, file] }, 'x').content)).toBe(JSON.stringify([signed, image, file]))
   })
 
   it('copies and freezes, so that a message that its plugin kept and changed does not change ours', () => {
@@ -43,7 +44,7 @@ describe('toContribution', () => {
     [{ content: 'Hi' }, 'not absent'],
     [{ role: 7, content: 'Hi' }, 'not a number'],
     [{ role: 'user', content: 'Hi', owner: 'forged' }, 'unknown field "owner"'],
-    [{ role: 'user', content: [{ type: 'tool-call', id: '1', name: 'n', arguments: '' }] }, 'x.content[0] must be a text or an image block, not "tool-call"'],
+    [{ role: 'user', content: [{ type: 'tool-call', id: '1', name: 'n', arguments: '' }] }, 'x.content[0] must be a text, an image or a file block, not "tool-call"'],
     [{ role: 'user', content: [{ type: 'tool-result', id: '1', name: 'n', content: [] }] }, 'not "tool-result"'],
     [{ role: 'user', content: [{ type: 'reasoning', text: 'hm' }] }, 'not "reasoning"'],
     [{ role: 'user', content: ['a', { text: 'no type' }] }, 'x.content[1]'],

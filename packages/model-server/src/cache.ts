@@ -16,7 +16,7 @@ export interface Prompt {
 }
 
 /** Tokens. `input` counts the whole prompt; `cached` (read) and `written` (billed as a write) are parts of it. */
-export type CacheUse = Omit<Usage, 'output'>
+export type CacheUse = Omit<Usage, 'output' | 'reasoning'>
 
 /** A provider's prompt cache, simulated; nothing in it ever expires. */
 export interface PromptCache {

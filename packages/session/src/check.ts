@@ -1,200 +1,199 @@
-import { type Message, NO_USAGE } from '@headrace/message'
 import { checkHeader, checkHeaderDelta, checkModel } from './check-header.ts'
 import { LogError } from './error.ts'
-import type { SessionEvent } from './event.ts'
-import { textProblem } from './well-formed.ts'
+import { CORE_FIELDS, LOG_VERSION, REQUIRED_TYPES, type SessionEvent } from './event.ts'
+import { FieldCheck, type Fields } from './field-check.ts'
 
 /**
  * Checks that a parsed value has the shape of an event. A hand-written switch, for speed: a log is read far more often than it is
- * wrong. Contents that only a provider or a plugin can judge pass.
+ * wrong. Contents that only a provider or a plugin can judge pass, and fields that are not known here: they are kept and not understood,
+ * unless the event is `required`.
  *
- * @throws LogError that names the field
+ * @throws LogError that names the field; `LOG_VERSION` and `LOG_UNKNOWN_REQUIRED` for what is no damage: another headrace can read it
  */
 export function checkEvent(value: unknown): SessionEvent {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new LogError('a record that is not an object')
   const event = value as Fields
   const seq = Number.isSafeInteger(event.seq) && (event.seq as number) >= 0 ? (event.seq as number) : undefined
   if (seq === undefined) throw new LogError('an event without a seq')
-  const check = new Check(seq)
-  for (const key in event) if (!EVENT_FIELDS.has(key)) check.fail(key, 'is not a field of an event')
+  const check = new FieldCheck(seq)
   check.number(event, 'time')
   check.string(event, 'type')
-  if (event.required !== undefined && event.required !== true) check.fail('required', 'must be true or absent')
-  check.data(event.type as string, check.object(event, 'data'), event.required === true)
+  const { type } = event as { type: string }
+  const data = check.object(event, 'data')
+  if (event.required === true) checkKnown(check, event, type, data)
+  else if (event.required !== undefined) check.fail('required', 'must be true or absent')
+  // Else another reader would pass over it, and rebuild something else (L1).
+  else if (REQUIRED_TYPES.has(type)) check.fail('required', `must be true for a ${type}`)
+  checkData(check, type, data)
+  check.digests(data, 'blobs')
   for (const field of ['type', 'data']) check.text(event[field], field)
   return value as SessionEvent
 }
 
-export type Fields = Record<string, unknown>
+const EVENT_FIELDS: ReadonlySet<string> = new Set(['seq', 'time', 'type', 'data', 'required'])
 
-const EVENT_FIELDS = new Set(['seq', 'time', 'type', 'data', 'required'])
-const USAGE_FIELDS = Object.keys(NO_USAGE)
-const ROLES = new Set(['system', 'user', 'assistant', 'tool'])
+/** The first field of an event, beside those that are known here; for stores, where a field may be what damage left of a sum. */
+export function unknownField(event: SessionEvent): string | undefined {
+  for (const field in event) if (!EVENT_FIELDS.has(field)) return field
+  return undefined
+}
 
-/** The rules of one event; a failure names its seq and field. */
-export class Check {
-  private readonly seq: number
-
-  constructor(seq: number) {
-    this.seq = seq
+/** An event that is `required` has nothing that is not known here. */
+function checkKnown(check: FieldCheck, event: Fields, type: string, data: Fields): void {
+  if (!Object.hasOwn(CORE_FIELDS, type)) check.tooNew(`its type ${JSON.stringify(type)} is required to read this log`)
+  const known = CORE_FIELDS[type as keyof typeof CORE_FIELDS]
+  const unknown = unknownField(event as unknown as SessionEvent)
+  if (unknown !== undefined) check.tooNew(`its field ${JSON.stringify(unknown)} is required to read this log`)
+  for (const field of Object.keys(data)) {
+    if (!Object.hasOwn(known, field) && field !== 'blobs') check.tooNew(`its field data.${field} is required to read this log`)
   }
+}
 
-  data(type: string, data: Fields, required: boolean): void {
-    switch (type) {
-      case 'session/open':
-        this.count(data, 'version')
-        this.string(data, 'id')
-        if (data.cwd !== undefined) this.string(data, 'cwd')
-        if (data.config !== undefined) checkModel(this, data)
-        return data.seed === undefined ? undefined : this.messages(data, 'seed')
-      case 'prompt/queued':
-        this.string(data, 'owner')
-        return this.message(data, 'input', 'user')
-      case 'prompt/withdrawn':
-        this.string(data, 'reason')
-        return this.count(data, 'prompt')
-      case 'turn/start': return this.count(data, 'turn')
-      case 'turn/end':
-        this.count(data, 'turn')
-        this.string(data, 'reason')
-        return this.number(data, 'settled')
-      case 'step/start':
-        this.count(data, 'turn')
-        return this.count(data, 'step')
-      case 'step/end':
-        this.count(data, 'turn')
-        this.count(data, 'step')
-        this.string(data, 'reason')
-        return this.string(data, 'digest')
-      case 'user/message':
-        this.count(data, 'prompt')
-        return this.signed(data, 'user')
-      case 'context/message': return this.signed(data, 'system', 'user')
-      case 'run/context': return
-      case 'request/header': return checkHeader(this, data)
-      case 'request/header-delta': return checkHeaderDelta(this, data)
-      case 'request/dispatch': return this.dispatch(data)
-      case 'request/end': return this.requestEnd(data)
-      case 'assistant/message':
-        this.count(data, 'dispatch')
-        return this.message(data, 'message', 'assistant')
-      case 'tool/start': return this.call(data)
-      case 'tool/result':
-        this.call(data)
-        this.string(data, 'outcome')
-        this.message(data, 'message', 'tool')
-        if (data.owner !== undefined) this.string(data, 'owner')
-        if (data.additionalContext === undefined) return
-        return this.list(data, 'additionalContext').forEach((item, index) => this.signed(this.asObject(item, `additionalContext[${index}]`), 'system', 'user'))
-      case 'surface/replace':
-        for (const field of ['first', 'last', 'owner', 'reason']) this.string(data, field)
-        return this.list(data, 'messages').forEach((item, index) => this.signed(this.asObject(item, `messages[${index}]`)))
-      case 'surface/rewind':
-        // Else another reader would pass over it, and rebuild something else (L1).
-        if (!required) this.fail('required', `must be true for a ${type}`)
-        this.count(data, 'turn')
-        return ['owner', 'reason'].forEach((field) => this.string(data, field))
-      default:
-        if (required) throw new LogError(`its type ${JSON.stringify(type)} is required to read this log, and unknown here; use a newer headrace`, this.seq, 'LOG_UNKNOWN_REQUIRED')
-    }
+function checkData(check: FieldCheck, type: string, data: Fields): void {
+  switch (type) {
+    case 'session/open': return checkOpen(check, data)
+    case 'session/title':
+      check.string(data, 'title')
+      return check.string(data, 'owner')
+    case 'prompt/queued': return checkQueued(check, data)
+    case 'prompt/withdrawn':
+      check.string(data, 'reason')
+      check.strings(data, 'letter')
+      return check.count(data, 'prompt')
+    case 'turn/start': return check.count(data, 'turn')
+    case 'turn/cancel':
+      check.count(data, 'turn')
+      check.string(data, 'reason')
+      return check.strings(data, 'letter')
+    case 'turn/end':
+      check.count(data, 'turn')
+      check.string(data, 'reason')
+      return check.number(data, 'settled')
+    case 'step/start':
+      check.count(data, 'turn')
+      return check.count(data, 'step')
+    case 'step/end':
+      check.count(data, 'turn')
+      check.count(data, 'step')
+      check.string(data, 'reason')
+      if (data.timing !== undefined) check.object(data, 'timing')
+      return check.string(data, 'digest')
+    case 'user/message':
+      check.count(data, 'prompt')
+      return check.signed(data, 'user')
+    case 'context/message': return check.signed(data, 'system', 'user')
+    case 'run/context': return
+    case 'request/header': return checkHeader(check, data)
+    case 'request/header-delta': return checkHeaderDelta(check, data)
+    case 'request/dispatch': return checkDispatch(check, data)
+    case 'request/end': return checkRequestEnd(check, data)
+    case 'assistant/message':
+      check.count(data, 'dispatch')
+      return check.message(data, 'message', 'assistant')
+    case 'approval/decided':
+      check.call(data)
+      check.string(data, 'rule')
+      return check.string(data, 'decision')
+    case 'question/asked': return checkQuestion(check, data)
+    case 'question/answered':
+      check.count(data, 'question')
+      if (data.answer === undefined) check.fail('answer', 'is missing')
+      check.string(data, 'by')
+      return check.strings(data, 'letter')
+    case 'tool/start': return check.call(data)
+    case 'tool/result': return checkResult(check, data)
+    case 'surface/replace':
+      for (const field of ['first', 'last', 'owner', 'reason']) check.string(data, field)
+      check.list(data, 'messages')
+      return check.items(data, 'messages', (item) => check.signed(item))
+    case 'surface/rewind':
+      check.count(data, 'turn')
+      check.string(data, 'owner')
+      return check.string(data, 'reason')
+    case 'letter/refused':
+      check.string(data, 'letter')
+      check.string(data, 'reason')
   }
+}
 
-  fail(field: string, problem: string): never {
-    throw new LogError(`${field} ${problem}`, this.seq)
-  }
+/** @throws LogError `LOG_VERSION`, for any other than the one that is read */
+export function checkVersion(version: number): void {
+  if (version === LOG_VERSION) return
+  const why = version < LOG_VERSION ? 'which was never published, and which no headrace reads any more' : 'made by a newer headrace: use that, or a newer one'
+  throw new LogError(`the log has version ${version} of the format, ${why}; this one reads version ${LOG_VERSION}`, 0, 'LOG_VERSION')
+}
 
-  string(data: Fields, field: string): void {
-    if (typeof data[field] !== 'string') this.fail(field, 'must be a string')
+function checkOpen(check: FieldCheck, data: Fields): void {
+  check.count(data, 'version')
+  checkVersion(data.version as number)
+  if (data.format !== 'headrace') check.fail('format', 'must be "headrace": this is the log of something else')
+  for (const field of ['writer', 'digest', 'id']) check.string(data, field)
+  if (data.digest !== 'sha-256') check.tooNew(`its digests are made by ${JSON.stringify(data.digest)}`)
+  check.strings(data, 'cwd', 'parent', 'kind', 'title')
+  if (data.at !== undefined) check.count(data, 'at')
+  if (data.config !== undefined) checkModel(check, data)
+  if (data.seed !== undefined) check.messages(data, 'seed')
+  if (data.under !== undefined) {
+    const under = check.object(data, 'under')
+    check.string(under, 'session')
+    check.call(check.object(under, 'call'))
   }
+  if (data.tools !== undefined) {
+    const tools = check.object(data, 'tools')
+    for (const field of ['only', 'without']) if (tools[field] !== undefined) check.names(tools, field)
+  }
+  if (data.limits !== undefined) check.object(data, 'limits')
+}
 
-  number(data: Fields, field: string): void {
-    if (!Number.isFinite(data[field])) this.fail(field, 'must be a number')
-  }
+function checkQueued(check: FieldCheck, data: Fields): void {
+  check.string(data, 'owner')
+  check.message(data, 'input', 'user')
+  check.strings(data, 'key', 'letter')
+  if (data.config !== undefined) checkModel(check, data)
+  if (data.output !== undefined) check.object(data, 'output')
+}
 
-  text(value: unknown, field: string): void {
-    const problem = textProblem(value)
-    if (problem !== undefined) this.fail(field, problem)
-  }
+function checkDispatch(check: FieldCheck, data: Fields): void {
+  check.count(data, 'boundary')
+  check.string(data, 'history')
+  check.string(data, 'digest')
+  for (const field of ['turn', 'step', 'attempt']) if (data[field] !== undefined) check.count(data, field)
+  check.strings(data, 'purpose')
+  if (data.config !== undefined) checkModel(check, data)
+  if (data.tools !== undefined && data.tools !== 'none') check.fail('tools', 'must be "none" or absent')
+  check.items(data, 'messages', (item) => check.signed(item))
+}
 
-  object(data: Fields, field: string): Fields {
-    return this.asObject(data[field], field)
+function checkRequestEnd(check: FieldCheck, data: Fields): void {
+  check.count(data, 'dispatch')
+  check.string(data, 'outcome')
+  check.usage(data)
+  if (data.answer !== undefined) check.message(data, 'answer', 'assistant')
+  if (data.adapter !== undefined) {
+    const adapter = check.object(data, 'adapter')
+    check.string(adapter, 'name')
+    check.string(adapter, 'version')
+    check.strings(adapter, 'options')
   }
+  if (data.firstChunk !== undefined) check.number(data, 'firstChunk')
+  if (data.response !== undefined) check.strings(check.object(data, 'response'), 'id', 'model')
+}
 
-  asObject(value: unknown, field: string): Fields {
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : this.fail(field, 'must be an object')
-  }
+function checkQuestion(check: FieldCheck, data: Fields): void {
+  check.call(data)
+  check.string(data, 'kind')
+  check.string(data, 'question')
+  check.items(data, 'options', (option) => {
+    if (option.answer === undefined) check.fail('options', 'must have an answer each')
+    check.strings(option, 'label')
+  })
+  if (data.schema !== undefined) check.object(data, 'schema')
+}
 
-  list(data: Fields, field: string): readonly unknown[] {
-    const value = data[field]
-    return Array.isArray(value) ? value : this.fail(field, 'must be a list')
-  }
-
-  count(data: Fields, field: string): void {
-    if (!Number.isSafeInteger(data[field]) || (data[field] as number) < 0) this.fail(field, 'must be a whole number')
-  }
-
-  private dispatch(data: Fields): void {
-    this.count(data, 'boundary')
-    this.string(data, 'history')
-    this.string(data, 'digest')
-    for (const field of ['turn', 'step', 'attempt']) if (data[field] !== undefined) this.count(data, field)
-    if (data.purpose !== undefined) this.string(data, 'purpose')
-    if (data.config !== undefined) checkModel(this, data)
-    if (data.tools !== undefined && data.tools !== 'none') this.fail('tools', 'must be "none" or absent')
-    if (data.messages === undefined) return
-    this.list(data, 'messages').forEach((item, index) => this.signed(this.asObject(item, `messages[${index}]`)))
-  }
-
-  private requestEnd(data: Fields): void {
-    this.count(data, 'dispatch')
-    this.string(data, 'outcome')
-    if (data.usage !== undefined) for (const field of USAGE_FIELDS) this.number(this.object(data, 'usage'), field)
-    if (data.answer !== undefined) this.message(data, 'answer', 'assistant')
-  }
-
-  private call(data: Fields): void {
-    this.count(data, 'assistant')
-    this.count(data, 'index')
-  }
-
-  private signed(data: Fields, ...roles: readonly Message['role'][]): void {
-    this.string(data, 'owner')
-    this.message(data, 'message', ...roles)
-  }
-
-  messages(data: Fields, field: string): void {
-    for (const message of this.list(data, field)) this.asMessage(message, field)
-  }
-
-  private message(data: Fields, field: string, ...roles: readonly Message['role'][]): void {
-    this.asMessage(data[field], field, ...roles)
-  }
-
-  private asMessage(value: unknown, field: string, ...roles: readonly Message['role'][]): void {
-    const message = this.asObject(value, field)
-    const role = message.role as Message['role']
-    if (roles.length > 0 ? !roles.includes(role) : !ROLES.has(role)) this.fail(`${field}.role`, `must be ${(roles.length > 0 ? roles : [...ROLES]).join(' or ')}`)
-    const content = this.list(message, 'content')
-    for (const block of content) this.block(this.asObject(block, `${field}.content`), role)
-    if (role === 'tool' && content.length !== 1) this.fail(`${field}.content`, 'must be one tool-result block')
-  }
-
-  private block(block: Fields, role: Message['role']): void {
-    const { type } = block
-    if (type === 'text' && role !== 'tool') return this.string(block, 'text')
-    if (type === 'image' && (role === 'user' || role === 'system')) return this.string(block, 'digest')
-    if (type === 'reasoning' && role === 'assistant') return this.string(block, 'text')
-    if (type === 'tool-call' && role === 'assistant') {
-      this.string(block, 'id')
-      this.string(block, 'name')
-      return this.string(block, 'arguments')
-    }
-    if (type === 'tool-result' && role === 'tool') {
-      this.string(block, 'id')
-      this.string(block, 'name')
-      for (const part of this.list(block, 'content')) this.block(this.asObject(part, 'content'), 'user')
-      return
-    }
-    this.fail('content', `has a block of type ${JSON.stringify(type)}, which a ${role} message cannot have`)
-  }
+function checkResult(check: FieldCheck, data: Fields): void {
+  check.call(data)
+  check.string(data, 'outcome')
+  check.message(data, 'message', 'tool')
+  check.strings(data, 'owner')
+  check.items(data, 'additionalContext', (item) => check.signed(item, 'system', 'user'))
 }

@@ -1,6 +1,7 @@
 import { HeaderFold } from './header-fold.ts'
 import { Ledger } from './ledger.ts'
-import { LOG_VERSION, type SessionEvent } from './event.ts'
+import type { SessionEvent } from './event.ts'
+import { checkVersion } from './check.ts'
 import { LogError } from './error.ts'
 import { Surface } from './surface.ts'
 
@@ -16,9 +17,7 @@ export class Fold {
   apply(event: SessionEvent): void {
     if (event.seq !== this.length) throw new LogError(`event ${this.length} was expected here`, event.seq, 'LOG_GAP')
     if ((event.type === 'session/open') !== (event.seq === 0)) throw new LogError('a log begins with session/open, and has one', event.seq)
-    if (event.type === 'session/open' && (event.data.version > LOG_VERSION || event.data.version < 1)) {
-      throw new LogError(`the log has format version ${event.data.version}, this program reads up to ${LOG_VERSION}; use a newer headrace`, 0, 'LOG_VERSION')
-    }
+    if (event.type === 'session/open') checkVersion(event.data.version)
     this.ledger.apply(event)
     this.surface.apply(event)
     this.headers.apply(event)

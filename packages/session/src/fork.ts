@@ -1,7 +1,8 @@
 import { blobsOf } from './blobs.ts'
-import { LOG_VERSION, type SessionEvent } from './event.ts'
+import type { SessionEvent } from './event.ts'
 import { LogError } from './error.ts'
 import { Batch, type SessionStore, checkSessionId } from './store.ts'
+import { FORMAT } from './writer.ts'
 
 /** How many events are copied in one append. */
 const CHUNK = 500
@@ -21,8 +22,8 @@ export async function forkLog(store: SessionStore, parent: string, id: string, a
   }
   const [open, ...rest] = events
   if (open?.type !== 'session/open' || (at !== undefined && events.length !== at + 1)) throw new LogError(`session ${parent} has no event ${at ?? 0} to fork at; its last is ${events.length - 1}`, at)
-  const { version: _version, id: _id, ...data } = open.data
-  const own: SessionEvent = { ...open, data: { ...data, version: LOG_VERSION, id, parent, at: events.length - 1 } }
+  const { under: _, ...data } = open.data
+  const own: SessionEvent = { ...open, data: { ...data, ...FORMAT, id, parent, at: events.length - 1 } }
   const lease = await store.create(id)
   try {
     for (const digest of new Set(events.flatMap((event) => [...blobsOf(event)]))) {

@@ -1,15 +1,30 @@
-import { type Json, type UserMessage, adoptJson } from '@headrace/message'
+import { adoptJson } from '@headrace/message'
 import { LogError } from './error.ts'
-import type { EventMap, SessionEvent } from './event.ts'
+import type { Answered, EventMap, Queued, Question, SessionEvent, SessionOpen } from './event.ts'
 
 /** A prompt that was accepted and not taken yet. */
-export interface QueuedPrompt {
+export interface QueuedPrompt extends Omit<Queued, 'steer'> {
   readonly seq: number
-  readonly input: UserMessage
-  readonly owner: string
   readonly steer: boolean
-  readonly context?: Json
 }
+
+/** A prompt that came with a key, also one that was taken. */
+export interface KeyedPrompt extends Queued {
+  readonly seq: number
+}
+
+/** A question that nobody has answered, and whose call has no result. */
+export interface OpenQuestion extends Question {
+  readonly seq: number
+}
+
+/** An answer that is to count for more than its question. */
+export interface RememberedAnswer extends Answered {
+  readonly seq: number
+}
+
+/** For how many prompts with a key, the newest ones, the key is known. */
+export const KNOWN_KEYS = 1_000
 
 /** The open turn, as the log has it. */
 export interface OpenTurn {
@@ -22,6 +37,8 @@ export interface OpenTurn {
   /** Steps started. */
   steps: number
   step: { readonly number: number; readonly boundary: number } | undefined
+  /** Why it is to end: its first `turn/cancel`. */
+  cancelled: string | undefined
 }
 
 /** Stands for the boundary of a side request, which answers nothing. */
@@ -38,6 +55,14 @@ export class Ledger {
   /** Seq of the newest thing that must be answered, and how far everything is answered or settled. */
   private newestOwing = -1
   private answered = -1
+  /** What the session was created with. */
+  origin: SessionOpen | undefined
+  /** As it was given at first, or changed since. */
+  title: string | undefined
+  private readonly keyed = new Map<string, KeyedPrompt>()
+  private readonly letters = new Set<string>()
+  private readonly asked = new Map<number, OpenQuestion>()
+  private readonly kept: RememberedAnswer[] = []
 
   /** Prompts and steers that wait, in the order they were accepted. */
   get queue(): readonly QueuedPrompt[] {
@@ -64,27 +89,95 @@ export class Ledger {
     return [...this.dispatches].flatMap(([dispatch, boundary]) => (boundary === SIDE ? [] : [dispatch]))
   }
 
+  /** The prompt that came with a key, of the newest {@link KNOWN_KEYS} that had one. */
+  promptOf(key: string): KeyedPrompt | undefined {
+    return this.keyed.get(key)
+  }
+
+  /** True for a letter that an event names: it was taken. */
+  isTaken(letter: string): boolean {
+    return this.letters.has(letter)
+  }
+
+  /** Questions that wait for their answers, in the order they were asked. */
+  get questions(): readonly OpenQuestion[] {
+    return [...this.asked.values()].map(adoptJson)
+  }
+
+  /** Answers that are remembered, oldest first. No rewind takes them back; a fork has none of its parent's. */
+  get remembered(): readonly RememberedAnswer[] {
+    return this.kept.map(adoptJson)
+  }
+
   /** @throws LogError where turns and steps do not nest */
   apply(event: SessionEvent): void {
     const { seq } = event
     switch (event.type) {
+      case 'session/open': return this.open(event.data)
+      case 'session/title': return void (this.title = event.data.title)
       case 'prompt/queued': return this.enqueue(seq, event.data)
-      case 'prompt/withdrawn': return void this.take(event.data.prompt, seq)
+      case 'prompt/withdrawn':
+        this.take(event.data.prompt, seq)
+        return this.name(event.data.letter)
       case 'turn/start': return this.startTurn(seq, event.data)
+      case 'turn/cancel': return this.cancel(event.data)
       case 'turn/end': return this.endTurn(seq, event.data)
       case 'step/start': return this.startStep(seq, event.data)
       case 'step/end': return this.endStep(seq, event.data)
       case 'user/message': return this.submit(seq, event.data.prompt)
       case 'context/message': if (event.data.steer) this.newestOwing = seq; return
-      case 'tool/result': this.newestOwing = seq; return
+      case 'question/asked': return void this.asked.set(seq, { seq, ...event.data })
+      case 'question/answered': return this.answer(seq, event.data)
+      case 'letter/refused': return this.name(event.data.letter)
+      case 'tool/result': return this.closeCall(seq, event.data)
       case 'request/dispatch': this.dispatches.set(seq, event.data.purpose === undefined ? event.data.boundary : SIDE); return
       case 'request/end': return this.endRequest(seq, event.data)
       case 'surface/rewind': return this.rewind(seq)
     }
   }
 
-  private enqueue(seq: number, { input, owner, steer, context }: EventMap['prompt/queued']): void {
-    this.prompts.set(seq, { seq, input, owner, steer: steer === true, ...(context === undefined ? {} : { context }) })
+  private open(data: SessionOpen): void {
+    this.origin = data
+    this.title = data.title
+  }
+
+  private enqueue(seq: number, data: Queued): void {
+    this.prompts.set(seq, { seq, ...data, steer: data.steer === true })
+    this.name(data.letter)
+    if (data.key === undefined || this.isCopied(seq)) return
+    // Behind the others, also where it was known: the oldest is forgotten first.
+    this.keyed.delete(data.key)
+    this.keyed.set(data.key, { seq, ...data })
+    if (this.keyed.size > KNOWN_KEYS) this.keyed.delete(this.keyed.keys().next().value!)
+  }
+
+  /** True for what a fork has of its parent: it was said to that one. */
+  private isCopied(seq: number): boolean {
+    return this.origin?.parent !== undefined && seq <= (this.origin.at ?? -1)
+  }
+
+  private name(letter: string | undefined): void {
+    if (letter !== undefined) this.letters.add(letter)
+  }
+
+  /** One for another turn is on record and changes nothing: that turn had ended when it came. */
+  private cancel({ turn, reason, letter }: EventMap['turn/cancel']): void {
+    if (this.turn?.number === turn) this.turn.cancelled ??= reason
+    this.name(letter)
+  }
+
+  /** The first counts; one for a question that is not open changes nothing. */
+  private answer(seq: number, data: Answered): void {
+    this.name(data.letter)
+    if (!this.asked.delete(data.question) || data.remember === undefined || this.isCopied(seq)) return
+    this.kept.push({ seq, ...data })
+  }
+
+  /** Its questions are closed with it. */
+  private closeCall(seq: number, { assistant, index }: EventMap['tool/result']): void {
+    this.newestOwing = seq
+    if (this.asked.size === 0) return
+    for (const question of this.asked.values()) if (question.assistant === assistant && question.index === index) this.asked.delete(question.seq)
   }
 
   private take(prompt: number, seq: number): QueuedPrompt {
@@ -99,7 +192,7 @@ export class Ledger {
     if (turn !== this.turns + 1) throw new LogError(`turn ${turn} follows turn ${this.turns}`, seq)
     if (prompt !== undefined) this.take(prompt, seq)
     this.turns++
-    this.turn = { number: turn, seq, unsubmitted: prompt !== undefined, steps: 0, step: undefined, ...(prompt === undefined ? {} : { prompt }) }
+    this.turn = { number: turn, seq, unsubmitted: prompt !== undefined, steps: 0, step: undefined, cancelled: undefined, ...(prompt === undefined ? {} : { prompt }) }
   }
 
   private endTurn(seq: number, { turn, settled }: EventMap['turn/end']): void {

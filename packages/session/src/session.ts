@@ -1,7 +1,7 @@
 import { type Chunk, type Message, adoptJson, copyJson, messageOf } from '@headrace/message'
 import { checkEvent } from './check.ts'
 import { LogError, SessionClosedError } from './error.ts'
-import { type EventDraft, type EventMap, type EventType, LOG_VERSION, REQUIRED_TYPES, type SessionEvent, type StepReason } from './event.ts'
+import { type EventDraft, type EventMap, type EventType, REQUIRED_TYPES, type SessionEvent, type SessionOpen, type StepReason } from './event.ts'
 import { Fold } from './fold.ts'
 import type { EpochHeader } from './header.ts'
 import { Live } from './live.ts'
@@ -10,6 +10,7 @@ import type { Entry } from './surface.ts'
 import { Batch, type Lease, type SessionStore, checkSessionId } from './store.ts'
 import { Witness } from './verify.ts'
 import { SessionView } from './view.ts'
+import { FORMAT } from './writer.ts'
 
 /** Options of a session, the same for a new one and an old one. */
 export interface SessionOptions {
@@ -66,11 +67,11 @@ export class Session {
   }
 
   /** Begins a log. @throws SessionExistsError, StoreError, LogError for a seed with incomplete tool pairs */
-  static async create(store: SessionStore, open: { readonly id: string } & Omit<EventMap['session/open'], 'id' | 'version'>, options: SessionOptions = {}): Promise<Session> {
+  static async create(store: SessionStore, open: { readonly id: string } & Omit<SessionOpen, 'id' | keyof typeof FORMAT>, options: SessionOptions = {}): Promise<Session> {
     checkSessionId(open.id)
     const session = new Session(await store.create(open.id), options)
     try {
-      session.append({ type: 'session/open', data: { version: LOG_VERSION, ...open } })
+      session.append({ type: 'session/open', data: { ...FORMAT, ...open } })
       await session.flush()
       return session
     } catch (error) {

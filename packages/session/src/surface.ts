@@ -60,6 +60,8 @@ export class Surface {
         return void waiting.push(entryOf(event.seq, event.data))
       }
       case 'assistant/message': return this.answer(event.seq, event.data)
+      case 'approval/decided':
+      case 'question/asked': return void this.callOf(event.data, event.seq)
       case 'tool/start': return void (this.callOf(event.data, event.seq).started = true)
       case 'tool/result': return this.result(event.seq, event.data)
       case 'surface/replace': return this.replace(event.seq, event.data)

@@ -8,9 +8,13 @@ export function everyKind(): LogBuilder {
   const log = new LogBuilder({ seed: [user('s'), assistant('t')] })
   const base: EpochHeader = { config: { model: 'p/m' }, system: 'a\nb', tools: [tool('read')], prefix: [system('P')], before: [system('B')], owners: { config: { model: 'x/y' }, system: [{ owner: 'x/y', length: 3 }], tools: { read: 'x/y' }, prefix: ['x/y'], before: ['x/y'] } }
 
+  log.add('session/title', { title: 'A title', owner: 'app' })
   log.prompt('do it')
   log.step()
   const seq = log.answer(assistant('ä', call('1'), call('2')), base)
+  log.add('approval/decided', { assistant: seq, index: 0, rule: 'read(src/**)', decision: 'allow' })
+  log.add('question/asked', { assistant: seq, index: 1, kind: 'permission', question: 'May it?', options: [{ answer: 'allow' }], schema: { type: 'string' } })
+  log.add('question/answered', { question: log.events.length - 1, answer: 'allow', by: 'user', remember: 'session' })
   log.add('tool/start', { assistant: seq, index: 0 })
   log.add('tool/start', { assistant: seq, index: 1 })
   const two = log.result(seq, 1, result('2', 'two'), system('of 2'))
@@ -29,7 +33,7 @@ export function everyKind(): LogBuilder {
 
   const side = log.ask('title', [{ message: user('?'), owner: 'app' }], { config: { model: 'q/o' }, tools: 'none' })
   log.add('request/end', { dispatch: side, outcome: 'ok', answer: assistant('T') })
-  log.add('surface/replace', { first: '3', last: `${two}`, messages: [{ message: system('sum'), owner: 'x/y' }], owner: 'x/y', reason: 'r' })
+  log.add('surface/replace', { first: '4', last: `${two}`, messages: [{ message: system('sum'), owner: 'x/y' }], owner: 'x/y', reason: 'r' })
   log.add('prompt/withdrawn', { prompt: log.queue('no'), reason: 'r' })
 
   log.prompt('go')
@@ -43,7 +47,9 @@ export function everyKind(): LogBuilder {
   log.add('surface/rewind', { turn: 2, owner: 'app', reason: 'r' })
   log.prompt('go elsewhere')
   log.lastStep('there')
+  log.add('turn/cancel', { turn: 3, reason: 'enough', letter: 'l1' })
   log.endTurn()
+  log.add('letter/refused', { letter: 'l2', reason: 'its key was there' })
 
   // Behind the last proof: no digest covers these yet.
   log.context(system('a fact behind the last proof'))

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { Fold, KNOWN_KEYS } from '@headrace/session'
 import { LogBuilder, assistant, call, result, system, user } from './log-builder.ts'
 
 describe('owed', () => {
@@ -157,5 +158,111 @@ describe('turns, steps and requests nest', () => {
     expect(log.fold.ledger.turn!.step).toBeUndefined()
     log.endTurn()
     expect(log.fold.ledger).toMatchObject({ turns: 1, turn: undefined })
+  })
+})
+
+describe('what was said of a session', () => {
+  it('is its title, given at first or later, and what it was created with', () => {
+    const log = new LogBuilder({ id: 'demo' })
+    expect(log.fold.ledger).toMatchObject({ title: undefined, origin: { id: 'demo' } })
+    log.add('session/title', { title: 'One', owner: 'app' })
+    log.add('session/title', { title: 'Two', owner: 'title/title' })
+    expect(log.fold.ledger.title).toBe('Two')
+    const under = { session: 'parent', call: { assistant: 4, index: 1 } }
+    expect(new LogBuilder({ title: 'First', under }).fold.ledger).toMatchObject({ title: 'First', origin: { under } })
+  })
+})
+
+describe('a key', () => {
+  it('is known by its newest prompt, also when that was taken', () => {
+    const log = new LogBuilder()
+    const queue = (key: string, text: string) => log.add('prompt/queued', { input: user(text), owner: 'user', key, letter: `of ${text}` })
+    queue('a', 'one')
+    const two = queue('b', 'two')
+    log.turn(two)
+    const { ledger } = log.fold
+    expect(ledger.promptOf('b')).toMatchObject({ seq: two, key: 'b', input: user('two') })
+    expect(ledger.promptOf('c')).toBeUndefined()
+    expect([ledger.isTaken('of one'), ledger.isTaken('of two'), ledger.isTaken('of three')]).toEqual([true, true, false])
+  })
+
+  it('is known for the newest thousand, no more', () => {
+    const log = new LogBuilder()
+    for (let index = 0; index <= KNOWN_KEYS; index++) log.add('prompt/queued', { input: user('x'), owner: 'user', key: `${index}` })
+    expect([log.fold.ledger.promptOf('0'), log.fold.ledger.promptOf('1')]).toMatchObject([undefined, { seq: 2 }])
+  })
+
+  it('was given to a fork\'s parent, not to the fork', () => {
+    const log = new LogBuilder({ parent: 'other', at: 1 })
+    log.add('prompt/queued', { input: user('x'), owner: 'user', key: 'a' })
+    log.add('prompt/queued', { input: user('x'), owner: 'user', key: 'b' })
+    expect([log.fold.ledger.promptOf('a'), log.fold.ledger.promptOf('b')]).toMatchObject([undefined, { seq: 2 }])
+  })
+})
+
+describe('a letter', () => {
+  it('is taken by any event that names it', () => {
+    const log = new LogBuilder()
+    log.add('prompt/queued', { input: user('x'), owner: 'user', letter: '1' })
+    log.add('prompt/withdrawn', { prompt: 1, reason: 'r', letter: '2' })
+    log.add('turn/cancel', { turn: 1, reason: 'r', letter: '3' })
+    log.add('question/answered', { question: 1, answer: 1, by: 'user', letter: '4' })
+    log.add('letter/refused', { letter: '5', reason: 'r' })
+    expect(['1', '2', '3', '4', '5', '6'].filter((letter) => log.fold.ledger.isTaken(letter))).toEqual(['1', '2', '3', '4', '5'])
+  })
+})
+
+describe('a cancel', () => {
+  it('is of the turn that it names; the first says why', () => {
+    const log = new LogBuilder()
+    log.prompt('x')
+    log.add('turn/cancel', { turn: 2, reason: 'of another' })
+    expect(log.fold.ledger.turn!.cancelled).toBeUndefined()
+    for (const reason of ['enough', 'really']) log.add('turn/cancel', { turn: 1, reason })
+    expect(log.fold.ledger.turn!.cancelled).toBe('enough')
+    log.endTurn()
+    log.prompt('y')
+    expect(log.fold.ledger.turn!.cancelled).toBeUndefined()
+  })
+})
+
+describe('a question', () => {
+  const asked = (fork: object = {}) => {
+    const log = new LogBuilder(fork)
+    log.prompt('x')
+    log.step()
+    const seq = log.answer(assistant('', call('1'), call('2')))
+    const ask = (index: number) => log.add('question/asked', { assistant: seq, index, kind: 'permission', question: 'May it?' })
+    return { log, seq, ask }
+  }
+
+  it('is open until it is answered, or its call has a result', () => {
+    const { log, seq, ask } = asked()
+    const [one, two, again] = [ask(0), ask(1), ask(0)]
+    expect(log.fold.ledger.questions.map((question) => question.seq)).toEqual([one, two, again])
+    log.add('question/answered', { question: two, answer: 'allow', by: 'user' })
+    expect(log.fold.ledger.questions).toMatchObject([{ seq: one, kind: 'permission' }, { seq: again }])
+    log.result(seq, 0, result('1', 'denied'))
+    expect(log.fold.ledger.questions).toEqual([])
+  })
+
+  it('is about a call of the open step', () => {
+    const { log, seq, ask } = asked()
+    expect(() => ask(2)).toThrow('no call 2')
+    log.fold = Fold.of(log.events)
+    expect(() => log.add('approval/decided', { assistant: seq, index: 3, rule: 'r', decision: 'deny' })).toThrow('no call 3')
+  })
+
+  it('takes the first answer; what is to be remembered of it stays', () => {
+    const { log, ask } = asked()
+    const seq = ask(0)
+    for (const answer of ['deny', 'allow']) log.add('question/answered', { question: seq, answer, by: 'user', remember: 'session' })
+    expect(log.fold.ledger.remembered).toMatchObject([{ answer: 'deny' }])
+  })
+
+  it('of a fork\'s parent is remembered there only', () => {
+    const { log, ask } = asked({ parent: 'other', at: 20 })
+    log.add('question/answered', { question: ask(0), answer: 'allow', by: 'user', remember: 'session' })
+    expect(log.fold.ledger.remembered).toEqual([])
   })
 })

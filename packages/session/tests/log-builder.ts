@@ -1,5 +1,5 @@
 import type { AssistantMessage, Contribution, SystemMessage, ToolCallBlock, ToolMessage, UserMessage } from '@headrace/message'
-import { type Dispatch, type EpochHeader, type EventDraft, type EventType, Fold, type HeaderReason, type SessionEvent, type Signed, proveRequest } from '@headrace/session'
+import { type Dispatch, type EpochHeader, type EventDraft, type EventType, FORMAT, Fold, type HeaderReason, type SessionEvent, type SessionOpen, type Signed, proveRequest } from '@headrace/session'
 
 export const HEADER: EpochHeader = { config: { model: 'test/m' }, owners: {} }
 
@@ -29,8 +29,8 @@ export class LogBuilder {
   fold = new Fold()
   header: EpochHeader = HEADER
 
-  constructor(open: { readonly seed?: readonly (UserMessage | AssistantMessage | ToolMessage)[]; readonly id?: string } = {}) {
-    this.add('session/open', { version: 1, id: 'demo', ...open })
+  constructor(open: Partial<SessionOpen> = {}) {
+    this.add('session/open', { ...FORMAT, id: 'demo', ...open })
   }
 
   /** Appends one event, and gives its seq. */

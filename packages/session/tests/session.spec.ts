@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { JsonError, callsOf, textOf } from '@headrace/message'
-import { type Batch, type EventDraft, Fold, type Lease, MemoryStore, Session, type SessionEvent, StoreError, proveRequest } from '@headrace/session'
+import { type Batch, type EventDraft, FORMAT, Fold, type Lease, MemoryStore, Session, type SessionEvent, StoreError, proveRequest } from '@headrace/session'
 import { HEADER, LogBuilder, assistant, call, result, system, user } from './log-builder.ts'
 
 /** A store whose disk can be made to fail. */
@@ -77,7 +77,7 @@ describe('append', () => {
     ['data that is not JSON', [prompt('a'), { type: 'prompt/queued', data: { input: user('b'), owner: 'user', context: NaN } }] as EventDraft[], 'prompt/queued.context is NaN'],
     ['an event of the wrong shape', [prompt('a'), { type: 'context/message', data: { message: assistant('x'), owner: 'x/y' } }] as unknown as EventDraft[], 'message.role'],
     ['an event that cannot follow', [prompt('a'), { type: 'turn/start', data: { turn: 1, woke: 'prompt', prompt: 1 } }, { type: 'turn/start', data: { turn: 2, woke: 'wake' } }] as EventDraft[], 'starts inside turn 1'],
-    ['a second session/open', [prompt('a'), { type: 'session/open', data: { version: 1, id: 'demo' } }] as EventDraft[], 'begins with session/open'],
+    ['a second session/open', [prompt('a'), { type: 'session/open', data: { ...FORMAT, id: 'demo' } }] as EventDraft[], 'begins with session/open'],
     ['a part that the surface refuses', [prompt('a'), { type: 'context/message', data: { message: system('s'), owner: 'x/y' } }, { type: 'surface/replace', data: { first: '3', last: '9', messages: [], owner: 'x/y', reason: 'r' } }] as EventDraft[], 'entry 9'],
   ])('takes nothing of a list with %s: log, fold and store are as they were', async (_name, drafts, problem) => {
     const store = new FaultyStore()
@@ -156,7 +156,7 @@ describe('create, open and close', () => {
     await expect(create(store)).rejects.toMatchObject({ code: 'SESSION_EXISTS' })
     await expect(Session.open(store, 'other')).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' })
     await expect(Session.create(store, { id: '../x' })).rejects.toMatchObject({ code: 'SESSION_ID_INVALID' })
-    expect((await Session.open(store, 'demo')).at(0)).toMatchObject({ type: 'session/open', data: { version: 1, id: 'demo' } })
+    expect((await Session.open(store, 'demo')).at(0)).toMatchObject({ type: 'session/open', data: { ...FORMAT, id: 'demo' } })
   })
 
   it('L18: refuses a second writer and names the first', async () => {
@@ -223,7 +223,7 @@ describe('create, open and close', () => {
     const seed = [user('a'), assistant('', call('1')), result('1', 'x')]
     const session = await Session.create(new MemoryStore(), { id: 'demo', cwd: '/work', seed })
     expect(session.deriveMessages()).toEqual(seed)
-    expect(session.at(0)!.data).toEqual({ version: 1, id: 'demo', cwd: '/work', seed })
+    expect(session.at(0)!.data).toEqual({ ...FORMAT, id: 'demo', cwd: '/work', seed })
   })
 })
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { Batch, type Lease, type SessionEvent, type SessionStore } from '@headrace/session'
+import { Batch, FORMAT, type Lease, type SessionEvent, type SessionStore } from '@headrace/session'
 import { messageOf } from '@headrace/message'
 
 // A process of its own on a built store: node store-child.js <module> <export> <options as JSON> hold | race | once | fill | append <id>
@@ -25,7 +25,7 @@ async function open(): Promise<Lease> {
 }
 
 function eventAt(seq: number, note?: string): SessionEvent {
-  const draft = seq === 0 ? { type: 'session/open', data: { version: 1, id } } : { type: 'step/start', data: { turn: seq, step: 1, ...(note !== undefined && { note }) } }
+  const draft = seq === 0 ? { type: 'session/open', data: { ...FORMAT, id } } : { type: 'step/start', data: { turn: seq, step: 1, ...(note !== undefined && { note }) } }
   return { seq, time: seq, ...draft } as SessionEvent
 }
 

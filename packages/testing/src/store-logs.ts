@@ -1,9 +1,9 @@
-import { Batch, type EventDraft, type Lease, type SessionEvent, type SessionInfo, type SessionStore } from '@headrace/session'
+import { Batch, type EventDraft, FORMAT, type Lease, type SessionEvent, type SessionInfo, type SessionStore } from '@headrace/session'
 
 // What the conformance suite of stores writes and reads.
 
 export function opening(id: string): EventDraft<'session/open'> {
-  return { type: 'session/open', data: { version: 1, id } }
+  return { type: 'session/open', data: { ...FORMAT, id } }
 }
 
 export function prompt(text: string): EventDraft<'prompt/queued'> {

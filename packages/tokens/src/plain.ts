@@ -9,6 +9,8 @@ export const CALL_OVERHEAD = 8
 
 /** Tokens of an image. Its size is not in the message, so this is what the dearest common provider asks for a large one. */
 export const IMAGE_TOKENS = 1_600
+/** Tokens of a file, whose size is not in the message either: a document of a few pages, each of which goes as text and as an image. */
+export const FILE_TOKENS = 10_000
 
 /** A counter that knows nothing but how long a text is: everything else is sums, remembered where nobody can change the value. */
 export function plainCounter(name: string, countText: (text: string) => number): TokenCounter {
@@ -23,6 +25,7 @@ export function plainCounter(name: string, countText: (text: string) => number):
       case 'tool-call': return CALL_OVERHEAD + countText(block.name) + countText(block.arguments)
       case 'tool-result': return CALL_OVERHEAD + countBlocks(block.content)
       case 'image': return IMAGE_TOKENS
+      case 'file': return FILE_TOKENS
     }
   }
 

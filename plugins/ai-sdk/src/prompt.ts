@@ -2,7 +2,7 @@ import type {
   LanguageModelV3FilePart, LanguageModelV3Message, LanguageModelV3Prompt, LanguageModelV3TextPart, LanguageModelV3ToolResultPart,
 } from '@ai-sdk/provider'
 import { type AdapterTools, ModelError } from '@headrace/agent'
-import type { AssistantMessage, ImageBlock, Request, SystemMessage, TextBlock, ToolMessage, ToolResultBlock, UserMessage } from '@headrace/message'
+import type { AssistantMessage, ContentBlock, FileBlock, ImageBlock, Request, SystemMessage, ToolMessage, ToolResultBlock, UserMessage } from '@headrace/message'
 import { type ArgumentsForm, toInput } from './arguments.ts'
 import { withMetadata } from './metadata.ts'
 
@@ -21,18 +21,20 @@ export interface Mapping {
 type UserPart = LanguageModelV3TextPart | LanguageModelV3FilePart
 type AssistantPart = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number]
 type Output = LanguageModelV3ToolResultPart['output']
-type Load = (image: ImageBlock) => Promise<string>
+/** What is kept as a blob. */
+type Kept = ImageBlock | FileBlock
+type Load = (block: Kept) => Promise<string>
 
 /** A request's system text and messages as the AI SDK has them. */
 export async function toPrompt(request: Request, mapping: Mapping, tools: AdapterTools): Promise<LanguageModelV3Prompt> {
-  const load: Load = async ({ digest }) => {
+  const load: Load = async ({ type, digest }) => {
     const bytes = await tools.blob(digest)
-    if (!bytes) throw new ModelError({ kind: 'invalid', message: `the image ${digest} is not in the session's store, though the log names it` })
+    if (!bytes) throw new ModelError({ kind: 'invalid', message: `the ${type} ${digest} is not in the session's store, though the log names it` })
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
   }
   const prompt: LanguageModelV3Prompt = request.system === undefined ? [] : [{ role: 'system', content: request.system }]
-  /** Images of the tool results that stand together. */
-  let aside: ImageBlock[] = []
+  /** Images and files of the tool results that stand together. */
+  let aside: Kept[] = []
   const flush = async () => {
     if (aside.length > 0) prompt.push({ role: 'user', content: await labelled(aside, load) })
     aside = []
@@ -63,8 +65,9 @@ function toParts(content: UserMessage['content'], load: Load): Promise<UserPart[
   }))
 }
 
-async function toFile(image: ImageBlock, load: Load): Promise<LanguageModelV3FilePart> {
-  return { type: 'file', mediaType: image.mediaType, data: await load(image) }
+async function toFile(block: Kept, load: Load): Promise<LanguageModelV3FilePart> {
+  const part = { type: 'file', mediaType: block.mediaType, data: await load(block) } as const
+  return block.type === 'file' && block.name !== undefined ? { ...part, filename: block.name } : part
 }
 
 /** Nothing where nothing is left: providers refuse an empty message. */
@@ -83,33 +86,33 @@ function toAssistant(message: AssistantMessage, mapping: Mapping): LanguageModel
   return content.length === 0 ? [] : [{ role: 'assistant', content }]
 }
 
-async function toTool(message: ToolMessage, mapping: Mapping, load: Load, aside: ImageBlock[]): Promise<LanguageModelV3Message> {
+async function toTool(message: ToolMessage, mapping: Mapping, load: Load, aside: Kept[]): Promise<LanguageModelV3Message> {
   const [block] = message.content
   const output = await toOutput(block, mapping, load, aside)
   return { role: 'tool', content: [{ type: 'tool-result', toolCallId: block.id, toolName: block.name, output }] }
 }
 
-async function toOutput(block: ToolResultBlock, { toolImages }: Mapping, load: Load, aside: ImageBlock[]): Promise<Output> {
-  if (toolImages === 'result' && block.content.some(({ type }) => type === 'image')) {
+async function toOutput(block: ToolResultBlock, { toolImages }: Mapping, load: Load, aside: Kept[]): Promise<Output> {
+  if (toolImages === 'result' && block.content.some(({ type }) => type !== 'text')) {
     const value = await Promise.all(block.content.map(async (part) => part.type === 'text'
       ? { type: 'text' as const, text: part.text }
-      : { type: 'image-data' as const, data: await load(part), mediaType: part.mediaType }))
+      : { type: part.type === 'image' ? 'image-data' as const : 'file-data' as const, data: await load(part), mediaType: part.mediaType }))
     return { type: 'content', value }
   }
-  const value = joined(block.content.map((part) => part.type === 'text' ? part : { type: 'text', text: label(aside.push(part)) }))
+  const value = joined(block.content.map((part) => part.type === 'text' ? part : { type: 'text', text: label(part, aside.push(part)) }))
   return { type: block.error ? 'error-text' : 'text', value }
 }
 
-async function labelled(images: readonly ImageBlock[], load: Load): Promise<UserPart[]> {
-  const parts = await Promise.all(images.map(async (image, index) => [{ type: 'text' as const, text: label(index + 1) }, await toFile(image, load)]))
+async function labelled(images: readonly Kept[], load: Load): Promise<UserPart[]> {
+  const parts = await Promise.all(images.map(async (image, index) => [{ type: 'text' as const, text: label(image, index + 1) }, await toFile(image, load)]))
   return parts.flat()
 }
 
-function label(number: number): string {
-  return `[image ${number}]`
+function label({ type }: Kept, number: number): string {
+  return `[${type} ${number}]`
 }
 
 /** Blocks as one text, a line each at least, for places that take no blocks. */
-function joined(content: readonly (TextBlock | ImageBlock)[]): string {
+function joined(content: readonly ContentBlock[]): string {
   return content.map((block) => block.type === 'text' ? block.text : '').join('\n')
 }

@@ -34,7 +34,7 @@ export async function* readItems(source: AsyncIterable<Uint8Array>, name: string
 }
 
 function itemsOf(bytes: Buffer): readonly LogItem[] {
-  if (!isBlobLine(bytes)) return decodeLine(bytes, 0, bytes.length)
+  if (!isBlobLine(bytes)) return decodeLine(bytes, 0, bytes.length, 'optional')
   const { blob, bytes: text } = JSON.parse(bytes.toString('utf8')) as { blob: unknown; bytes: unknown }
   if (typeof blob !== 'string' || typeof text !== 'string') throw new LogError('a blob that has no bytes')
   return [{ blob, bytes: new Uint8Array(Buffer.from(text, 'base64')) }]

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { crc32 } from 'node:zlib'
-import { LogError, type SessionEvent, checkEvent } from '@headrace/session'
+import { LogError, type SessionEvent, checkEvent, unknownField } from '@headrace/session'
 
 // A line is one append: an event, or a list of events. Its last field is the CRC-32 of the line's bytes before it, so that a flipped
 // bit anywhere is found, and the file stays JSON lines: {"seq":0,…,"sum":"1a2b3c4d"}   [{"seq":1,…},{"seq":2,…,"sum":"5e6f7a8b"}]
@@ -20,17 +20,21 @@ export function encodeLine(json: readonly string[]): Buffer {
  * The events of the line at `start` to `end` (its `\n` left out). A line without a sum, written by hand or by another tool, is taken
  * where it is exact otherwise. Overwrites the bytes of the sum.
  *
+ * @param sums `expected`: an event without a sum may have no field that is unknown, which may be what damage made of the sum
  * @throws SyntaxError where the bytes are no JSON, LogError where they are no events or the sum does not match
  */
-export function decodeLine(bytes: Buffer, start: number, end: number): readonly SessionEvent[] {
+export function decodeLine(bytes: Buffer, start: number, end: number, sums: 'expected' | 'optional' = 'expected'): readonly SessionEvent[] {
   const stop = closeBeforeSum(bytes, start, end)
   // With a sum that matches, the bytes are what an encoder wrote.
   if (stop === undefined && !isUtf8(bytes.subarray(start, end))) throw new SyntaxError('it is not UTF-8')
   const value = JSON.parse(bytes.toString('utf8', start, stop ?? end)) as unknown
-  if (!Array.isArray(value)) return [checkEvent(value)]
-  if (value.length === 0) throw new LogError('an empty list of events')
-  for (const event of value) checkEvent(event)
-  return value as SessionEvent[]
+  const events = (Array.isArray(value) ? value : [value]) as readonly unknown[]
+  if (events.length === 0) throw new LogError('an empty list of events')
+  for (const item of events) {
+    const unknown = unknownField(checkEvent(item))
+    if (unknown !== undefined && stop === undefined && sums === 'expected') throw new LogError(`it has no checksum, but a field ${JSON.stringify(unknown)}, which may be what is left of one`)
+  }
+  return events as readonly SessionEvent[]
 }
 
 /** Checks the sum and closes the JSON where it began, so that no field has to be deleted. Where the JSON now ends; undefined without a sum. */

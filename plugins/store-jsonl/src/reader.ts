@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { HeadraceError, messageOf } from '@headrace/message'
-import { LogError, type SessionEvent, SessionNotFoundError, StoreError } from '@headrace/session'
+import { LogError, OTHER_VERSION, type SessionEvent, SessionNotFoundError, StoreError } from '@headrace/session'
 import { isCode } from './files.ts'
 import { isBlobLine } from './items.ts'
 import { beginsWithRecord, decodeLine } from './line.ts'
@@ -202,7 +202,7 @@ function accept(line: readonly SessionEvent[], next: number, into: SessionEvent[
 
 function damaged(error: unknown, { id, path, offset, line }: Place): StoreError {
   const code = error instanceof HeadraceError && error.code !== 'LOG_INVALID' ? error.code : 'LOG_DAMAGED'
-  const wayOut = code === 'LOG_UNKNOWN_REQUIRED' ? '' : `; "headrace sessions export ${path} --salvage" saves what can be read`
+  const wayOut = OTHER_VERSION.has(code) ? '' : `; "headrace sessions export ${path} --salvage" saves what can be read`
   return new StoreError(`session ${id}: line ${line} at byte ${offset} of ${path} cannot be read: ${messageOf(error)}${wayOut}`, { code, cause: error })
 }
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Batch, type EventDraft, type Lease, type SessionEvent, type SessionStore } from '@headrace/session'
+import { Batch, type EventDraft, FORMAT, type Lease, type SessionEvent, type SessionStore } from '@headrace/session'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { onTestFinished } from 'vitest'
 
@@ -41,7 +41,7 @@ export class TestLog {
 }
 
 export function opening(id = 'a'): EventDraft<'session/open'> {
-  return { type: 'session/open', data: { version: 1, id, cwd: '/home/someone/project' } }
+  return { type: 'session/open', data: { ...FORMAT, id, cwd: '/home/someone/project' } }
 }
 
 export function prompt(text: string): EventDraft<'prompt/queued'> {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Batch, type EventDraft, type Lease, type SessionEvent, type SessionInfo, type SessionStore } from '@headrace/session'
+import { Batch, type EventDraft, FORMAT, type Lease, type SessionEvent, type SessionInfo, type SessionStore } from '@headrace/session'
 import { SqliteStore, type SqliteStoreOptions } from '@headrace/plugin-store-sqlite'
 import type { StorePlace } from '@headrace/testing/store-processes'
 import Driver from 'better-sqlite3'
@@ -34,7 +34,7 @@ export function sql(store: SqliteStore, ...statements: readonly string[]): void 
 }
 
 export function opening(id = 'a'): EventDraft<'session/open'> {
-  return { type: 'session/open', data: { version: 1, id, cwd: '/home/someone/project' } }
+  return { type: 'session/open', data: { ...FORMAT, id, cwd: '/home/someone/project' } }
 }
 
 export function prompt(text: string): EventDraft<'prompt/queued'> {

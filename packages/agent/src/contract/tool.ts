@@ -1,5 +1,5 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
-import type { ContentInput, ImageBlock, JsonObject, TextBlock } from '@headrace/message'
+import type { ContentBlock, ContentInput, JsonObject } from '@headrace/message'
 import type { Agent } from '../life/agent.ts'
 import type { Turn } from './turn.ts'
 
@@ -38,7 +38,7 @@ export interface ToolFailure {
 
 /** How a call ended, in its one representation. */
 export interface ToolOutcome {
-  readonly content: readonly (TextBlock | ImageBlock)[]
+  readonly content: readonly ContentBlock[]
   readonly error?: true
 }
 

@@ -1,4 +1,4 @@
-import { type OnRepair, type TextBlock, copyJson, messageOf, toContent, toWellFormed } from '@headrace/message'
+import { type ContentBlock, type OnRepair, type TextBlock, copyJson, messageOf, toContent, toWellFormed } from '@headrace/message'
 import { isList, isObject } from './guards.ts'
 import type { ToolOutcome, ToolOutput } from '../contract/tool.ts'
 
@@ -45,8 +45,10 @@ function readContent(value: unknown, at: string, onRepair?: OnRepair): ToolOutco
 }
 
 function isBlocks(value: unknown): boolean {
-  return isList(value) && value.length > 0 && value.every((block: unknown) => isObject(block) && (block.type === 'text' || block.type === 'image'))
+  return isList(value) && value.length > 0 && value.every((block: unknown) => isObject(block) && CONTENT_TYPES.has(block.type))
 }
+
+const CONTENT_TYPES: ReadonlySet<unknown> = new Set<ContentBlock['type']>(['text', 'image', 'file'])
 
 function bound(content: ToolOutcome['content'], limit: number): ToolOutcome['content'] {
   let left = limit

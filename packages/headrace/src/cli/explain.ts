@@ -94,6 +94,7 @@ function blockText(block: Block): string {
     case 'text': return block.text
     case 'reasoning': return `(reasoning) ${block.text}`
     case 'image': return `[${block.mediaType} ${block.digest.slice(0, 12)}]`
+    case 'file': return `[${block.name ?? block.mediaType} ${block.digest.slice(0, 12)}]`
     case 'tool-call': return `→ ${block.name} ${shownArguments(block.arguments)}`
     case 'tool-result': return `${block.error ? '✗' : '←'} ${block.name}: ${block.content.map(blockText).join('\n')}`
   }
