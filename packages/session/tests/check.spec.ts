@@ -134,7 +134,7 @@ describe('checkEvent', () => {
       { ...good, extra: 1, data: { ...good.data, more: { deep: [null] } } },
       JSON.parse('{"seq":3,"time":0,"type":"x/y","data":{},"__proto__":{"type":"step/start"}}'),
       context({ role: 'user', content: [{ type: 'text', text: 'x', tone: 'low' }], mood: 1 }),
-      header({ config: { provider: 'p', model: 'm', seed: 1 }, tools: [{ name: 'n', description: 'd', parameters: {}, strict: true }], footer: 'f' }),
+      header({ config: { model: 'p/m', seed: 1 }, tools: [{ name: 'n', description: 'd', parameters: {}, strict: true }], footer: 'f' }),
       of('session/open', { ...FORMAT, id: 'x', tools: { groups: ['a'] }, colour: 'red' }),
     ]
     for (const value of values) {
