@@ -40,15 +40,21 @@ describe('what is wrong with a config', () => {
   })
 
   it('is nothing where all fits, where nothing is given, and where there is no schema', () => {
-    for (const config of [undefined, {}, { size: 1, part: false }, { part: { deep: 2 } }, Object.freeze({ named: Object.freeze({ one: Object.freeze({}) }) })]) expect(told(config)).toEqual([])
+    const frozen = Object.freeze({ named: Object.freeze({ one: Object.freeze({}) }) })
+    for (const config of [undefined, {}, { size: 1, part: false }, { part: { deep: 2 } }, frozen]) expect(told(config)).toEqual([])
     expect(problemsOf(undefined, { any: 1 })).toEqual([])
-    expect(problemsOf({ '~standard': { validate: () => ({ issues: [{ path: ['a'], expected: 'string' }] }) } }, { a: 1 })).toEqual([{ path: ['a'], message: 'must be a text, is a number' }])
+    const other = { '~standard': { validate: () => ({ issues: [{ path: ['a'], expected: 'string' }] }) } }
+    expect(problemsOf(other, { a: 1 })).toEqual([{ path: ['a'], message: 'must be a text, is a number' }])
   })
 })
 
 describe('a strict schema', () => {
   const seen: unknown[] = []
-  const plugin = { name: 'strict', Config: strict(z.object({ size: z.natural().default(5), inner: Inner, any: z.any() })), apply: async (_: Context, config: unknown) => void seen.push(config) } as unknown as Plugin
+  const plugin = {
+    name: 'strict',
+    Config: strict(z.object({ size: z.natural().default(5), inner: Inner, any: z.any() })),
+    apply: async (_: Context, config: unknown) => void seen.push(config),
+  } as unknown as Plugin
   const load = (config: unknown) => (new Context().plugin as (plugin: Plugin, config: unknown) => PromiseLike<unknown>)(plugin, config)
 
   it('refuses in code what it refuses in YAML, when the plugin is loaded', async () => {
@@ -60,7 +66,8 @@ describe('a strict schema', () => {
 
   it('refuses it when the plugin is updated, which runs on with what it had', async () => {
     const ctx = new Context()
-    const fiber = await (ctx.plugin as (plugin: Plugin, config: unknown) => PromiseLike<{ update(config: unknown): unknown; readonly config: unknown }>)(plugin, { size: 2 })
+    type Load = (plugin: Plugin, config: unknown) => PromiseLike<{ update(config: unknown): unknown; readonly config: unknown }>
+    const fiber = await (ctx.plugin as Load)(plugin, { size: 2 })
     expect(() => fiber.update({ sise: 3 })).toThrow('config.sise: there is no such key')
     expect(fiber.config).toMatchObject({ size: 2 })
   })

@@ -1,9 +1,9 @@
 import { mkdir, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { writeNewFolder } from '../src/cli/new-folder.ts'
-import { toPluginName } from '../src/cli/plugin-name.ts'
-import { readTemplate } from '../src/cli/template.ts'
+import { writeNewFolder } from '../src/cli/commands/create.ts'
+import { toPluginName } from '../src/cli/commands/create.ts'
+import { readTemplate } from '../src/cli/commands/create.ts'
 import { Lab } from './command.ts'
 
 let lab: Lab

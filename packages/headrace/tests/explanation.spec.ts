@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { override } from '@headrace/agent'
 import type { SessionEvent } from '@headrace/session'
 import { type Harness, type HarnessOptions, harness } from '@headrace/testing'
-import { explainRequest } from '../src/cli/explanation.ts'
-import { chooseDispatch, nameOf } from '../src/cli/request-choice.ts'
+import { explainRequest } from '../src/cli/base/explanation.ts'
+import { chooseDispatch, nameOf } from '../src/cli/base/explanation.ts'
 
 async function explained(options: HarnessOptions, step: string | undefined, work: (app: Harness) => Promise<unknown> = ({ run }) => run('Hi')): Promise<ReturnType<typeof explainRequest>> {
   const app = await harness(options)

@@ -134,11 +134,16 @@ it('the README says what the model sees', () => {
   expect(readFileSync(new URL('../README.md', import.meta.url), 'utf8')).toContain(INSTRUCTIONS)
 })
 
+interface Standard {
+  validate(value: unknown): { readonly issues?: readonly { readonly message: string }[] }
+}
+
 it('each plugin that ships refuses a key that it does not know, in code as in YAML', async () => {
-  const plugins = { agent, agentsMd, aiSdk, briefing: BriefingService, compaction: CompactionService, environment, retry, skills, storeJsonl, storeSqlite, workspaceTools }
+  const services = { briefing: BriefingService, compaction: CompactionService }
+  const plugins = { agent, agentsMd, aiSdk, ...services, environment, retry, skills, storeJsonl, storeSqlite, workspaceTools }
   for (const [key, plugin] of Object.entries(plugins)) {
-    const { Config } = plugin as { readonly Config: { readonly '~standard': { validate(value: unknown): { readonly issues?: readonly { readonly message: string }[] } } } }
-    expect(Config['~standard'].validate({}).issues, key).toBeUndefined()
-    expect(Config['~standard'].validate({ nothingOfTheKind: 1 }).issues?.[0]?.message, key).toMatch(/^config\.nothingOfTheKind: there is no such key/)
+    const { validate } = (plugin.Config as unknown as { readonly '~standard': Standard })['~standard']
+    expect(validate({}).issues, key).toBeUndefined()
+    expect(validate({ nothingOfTheKind: 1 }).issues?.[0]?.message, key).toMatch(/^config\.nothingOfTheKind: there is no such key/)
   }
 })

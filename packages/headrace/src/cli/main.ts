@@ -1,4 +1,4 @@
-import { leave } from './leave.ts'
+import { leave } from './base/error.ts'
 import { main } from './program.ts'
 
 await leave(await main(process.argv.slice(2)))

@@ -1,27 +1,27 @@
 import { Command, CommanderError } from 'commander'
-import type { CreateOptions } from './create.ts'
-import { DONE, FAILED, USAGE, UsageError, describeError } from './error.ts'
-import type { ExplainOptions } from './explain.ts'
-import { leave } from './leave.ts'
-import type { PluginsOptions } from './plugins.ts'
-import type { RunOptions } from './run.ts'
-import type { StartOptions } from './start.ts'
-import { STORE, defineSessions } from './sessions-command.ts'
-import { Terminal } from './terminal.ts'
-import type { SkillsOptions } from './skills.ts'
-import type { VerifyOptions } from './verify.ts'
-import { version } from './version.ts'
+import { DONE, FAILED, USAGE, UsageError, describeError, leave, version } from './base/error.ts'
+import type { StoreOptions } from './base/store.ts'
+import type { CreateOptions } from './commands/create.ts'
+import type { ExplainOptions } from './commands/explain.ts'
+import type { PluginsOptions } from './commands/plugins.ts'
+import type { RunOptions } from './commands/run.ts'
+import type { RewindCommand, SessionsOptions } from './commands/sessions.ts'
+import type { SkillsOptions } from './commands/skills.ts'
+import type { StartOptions } from './commands/start.ts'
+import type { ExportCommand, ImportCommand } from './commands/transfer.ts'
+import type { VerifyOptions } from './commands/verify.ts'
+import { Terminal } from './show/terminal.ts'
 
 // What a command needs is loaded when it runs: a whole agent takes its time.
 const commands = {
-  run: async () => (await import('./run.ts')).run,
-  explain: async () => (await import('./explain.ts')).explain,
-  verify: async () => (await import('./verify.ts')).verify,
-  skills: async () => (await import('./skills.ts')).skills,
-  start: async () => (await import('./start.ts')).start,
-  check: async () => (await import('./check.ts')).check,
-  plugins: async () => (await import('./plugins.ts')).plugins,
-  create: async () => (await import('./create.ts')).createPlugin,
+  run: async () => (await import('./commands/run.ts')).run,
+  explain: async () => (await import('./commands/explain.ts')).explain,
+  verify: async () => (await import('./commands/verify.ts')).verify,
+  skills: async () => (await import('./commands/skills.ts')).skills,
+  start: async () => (await import('./commands/start.ts')).start,
+  check: async () => (await import('./commands/check.ts')).check,
+  plugins: async () => (await import('./commands/plugins.ts')).plugins,
+  create: async () => (await import('./commands/create.ts')).createPlugin,
 }
 
 /** Runs a command line. Returns the exit code: 0 done, 1 failed, 2 usage, 130 cancelled. */
@@ -29,7 +29,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   const terminal = new Terminal(process.stdout, process.stderr, process.env)
   const debug = argv.includes('--debug')
   const fail = (error: unknown): number => {
-    terminal.warn(describeError(error, debug))
+    for (const line of describeError(error, debug)) terminal.warn(line)
     return error instanceof UsageError ? USAGE : FAILED
   }
   for (const name of ['uncaughtException', 'unhandledRejection'] as const) process.on(name, (error: unknown) => void leave(fail(error)))
@@ -166,4 +166,51 @@ function usageProblem({ code, message }: CommanderError): string {
     return `there is no option ${flag}${isKey ? '; a key comes from the provider\'s variable or HEADRACE_API_KEY, never from an argument' : ''}; see --help`
   }
   return `${message.replace(/^error: /, '')}; see --help`
+}
+
+// What a command needs is loaded when it runs.
+const sessions = () => import('./commands/sessions.ts')
+const transfer = () => import('./commands/transfer.ts')
+const rewind = () => import('./commands/sessions.ts')
+
+/** What `--store` takes. */
+export const STORE = 'sqlite:<file> or jsonl:<folder> (default: jsonl:~/.local/state/headrace/sessions, or below $XDG_STATE_HOME)'
+
+/** `headrace sessions` and what can be done with one. */
+export function defineSessions(root: Command, terminal: Terminal, done: (code: number) => void): void {
+  const command = located(root.command('sessions'))
+    .description('list the sessions, newest first')
+    .option('--json', 'a JSON line for each')
+    .action(async (options: SessionsOptions) => done(await (await sessions()).sessions(options, terminal)))
+  /** A subcommand shares the names of `sessions`' own options, so they are asked of both. */
+  const all = <T extends object>(_: T, own: Command): T => own.optsWithGlobals<T>()
+  located(command.command('rm'))
+    .description('remove a session and its blobs')
+    .argument('<id>')
+    .action(async (id: string, options: StoreOptions, own: Command) => done(await (await sessions()).removeSession(id, all(options, own), terminal)))
+  located(command.command('rewind'))
+    .description('take a session back to where a turn began; the log keeps everything, and what tools did stays done')
+    .argument('<session>', 'id of a session, or "last"')
+    .option('--turns <n>', 'how many turns are taken back (default: the last one)')
+    .option('--to <turn>', 'the number of the turn to whose beginning it goes back')
+    .action(async (what: string, options: RewindCommand, own: Command) => done(await (await rewind()).rewindSession(what, all(options, own), terminal)))
+  located(command.command('export'))
+    .description('print a log as JSON lines, its blobs among them')
+    .argument('<session>', 'id of a session, "last", or a .jsonl file')
+    .option('--salvage', 'of a damaged log, what can be read before the damage')
+    .action(async (what: string, options: ExportCommand, own: Command) => done(await (await transfer()).exportSession(what, all(options, own), terminal)))
+  located(command.command('import'))
+    .description('take what export printed, or a log\'s own file: checked, every request rebuilt and compared, all or nothing')
+    .argument('<file>', 'a .jsonl file, or "-" for stdin')
+    .option('--id <id>', 'the session\'s id here (default: the one it has)')
+    .option('--without-blobs', 'also where blobs that it names did not come with it')
+    .action(async (what: string, { withoutBlobs, ...options }: ImportCommand & { readonly withoutBlobs?: true }, own: Command) => {
+      done(await (await transfer()).importSession(what, { ...all(options, own), ...(withoutBlobs && { blobs: false as const }) }, terminal))
+    })
+}
+
+function located(command: Command): Command {
+  return command
+    .option('--store <where>', STORE)
+    .option('--debug', 'show the stack of an error')
 }

@@ -1,10 +1,11 @@
+import * as agentPlugin from '@headrace/agent'
 import { messageOf, textOf } from '@headrace/message'
 import { Fold, type SessionInfo, type SessionStore, type TurnReason } from '@headrace/session'
-import { DONE } from './error.ts'
-import { type StoreOptions, storeOf } from './store.ts'
-import { table } from './table.ts'
-import type { Terminal } from './terminal.ts'
-import { brief } from './visible.ts'
+import { Context } from 'cordis'
+import { DONE, UsageError } from '../base/error.ts'
+import { type StoreOptions, findLog, storeOf } from '../base/store.ts'
+import { brief, shownSize, table } from '../base/text.ts'
+import type { Terminal } from '../show/terminal.ts'
 
 export interface SessionsOptions extends StoreOptions {
   readonly json?: true
@@ -74,7 +75,34 @@ function shownTime(time: number): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`
 }
 
-export function shownSize(bytes: number): string {
-  if (bytes < 1_000) return `${bytes} B`
-  return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+export interface RewindCommand extends StoreOptions {
+  readonly turns?: string
+  readonly to?: string
+}
+
+/** `headrace sessions rewind`: takes a session back; what its last process left open is closed first, and prompts that wait are withdrawn. */
+export async function rewindSession(what: string, { turns, to, ...where }: RewindCommand, terminal: Terminal): Promise<number> {
+  if (turns !== undefined && to !== undefined) throw new UsageError('--turns and --to name two points; give one of them')
+  const target = to === undefined ? { turns: count('--turns', turns ?? '1') } : { to: count('--to', to) }
+  const store = await storeOf(where)
+  const id = (await findLog(store, what)).name
+  const app = new Context()
+  await app.plugin(agentPlugin)
+  app.sessions.store(store)
+  try {
+    const agent = await app.agents.resume(id, { turn: 'close' })
+    const from = agent.session.length
+    const { data: { turn } } = await agent.rewind({ ...target, queue: 'withdraw', reason: 'headrace sessions rewind' })
+    const withdrawn = [...agent.session.events(from)].filter(({ type }) => type === 'prompt/withdrawn').length
+    const standing = agent.session.turns.length
+    terminal.note(`session ${id} is back where turn ${turn} began; ${standing} turn${standing === 1 ? ' stands' : 's stand'}${withdrawn > 0 ? `, ${withdrawn} that waited ${withdrawn === 1 ? 'was' : 'were'} withdrawn` : ''}`)
+    return DONE
+  } finally {
+    await app.fiber.dispose()
+  }
+}
+
+function count(option: string, text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`${option} must be a whole number from 1`)
+  return Number(text)
 }

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import type { Answer, ToolCall } from '@headrace/agent'
 import type { Context } from 'cordis'
-import { brief, visible } from './visible.ts'
+import { brief, visible } from '../base/text.ts'
 
 /** Lines of one argument that are shown before the question. */
 const MAX_LINES = 40

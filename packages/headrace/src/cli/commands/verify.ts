@@ -1,8 +1,8 @@
 import { HeadraceError } from '@headrace/message'
 import { LogError, type Verification, Verifier } from '@headrace/session'
-import { DONE, FAILED } from './error.ts'
-import { type Log, type StoreOptions, findLog, storeOf } from './store.ts'
-import type { Terminal } from './terminal.ts'
+import { DONE, FAILED } from '../base/error.ts'
+import { type Log, type StoreOptions, findLog, storeOf } from '../base/store.ts'
+import type { Terminal } from '../show/terminal.ts'
 
 export interface VerifyOptions extends StoreOptions {
   readonly digest?: true

@@ -1,7 +1,7 @@
-import { bootFile, shutDown } from './app.ts'
-import { DONE } from './error.ts'
-import { Interrupts } from './interrupts.ts'
-import type { Terminal } from './terminal.ts'
+import { bootFile, shutDown } from '../base/app.ts'
+import { DONE } from '../base/error.ts'
+import { Interrupts } from '../base/interrupts.ts'
+import type { Terminal } from '../show/terminal.ts'
 
 export interface StartOptions {
   readonly watch?: true

@@ -1,11 +1,11 @@
 import { realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { Fold, type SessionEvent, type SessionStore } from '@headrace/session'
 import * as storeJsonl from '@headrace/plugin-store-jsonl'
 import { JsonlStore, defaultDirectory, readLog } from '@headrace/plugin-store-jsonl'
+import { Fold, type SessionEvent, type SessionStore } from '@headrace/session'
 import type { Plugin } from 'cordis'
 import { CommandError, UsageError } from './error.ts'
-import { shellWord } from './shell-word.ts'
+import { shellWord } from './text.ts'
 
 export interface StoreOptions {
   /** `sqlite:<file>` or `jsonl:<folder>`. Default: `jsonl:~/.local/state/headrace/sessions`, or below `$XDG_STATE_HOME`. */

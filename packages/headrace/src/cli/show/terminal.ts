@@ -1,5 +1,5 @@
 import type { WriteStream } from 'node:tty'
-import { visible } from './visible.ts'
+import { jsonLine, oneLine, visible } from '../base/text.ts'
 
 /** A stream as the terminal writes to it. */
 export type Sink = Pick<NodeJS.WritableStream, 'write' | 'on'> & Partial<Pick<WriteStream, 'isTTY'>>
@@ -33,15 +33,15 @@ export class Terminal {
     this.writeOut(this.out.isTTY ? visible(text) : text)
   }
 
-  /** A line on stdout. */
+  /** A line on stdout; what comes from elsewhere is written out in it, on a terminal or not. */
   print(line: string): void {
     this.breakLine('err')
-    this.writeOut(`${this.out.isTTY ? visible(line) : line}\n`)
+    this.writeOut(`${oneLine(line)}\n`)
   }
 
-  /** A JSON line on stdout. C1 controls are escaped too, so that a terminal is safe. */
+  /** A JSON line on stdout. */
   json(value: unknown): void {
-    this.writeOut(`${JSON.stringify(value).replace(/[\u007f-\u009f]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`)}\n`)
+    this.writeOut(`${jsonLine(value)}\n`)
   }
 
   /** Text beside the answer, as it comes: reasoning. */
@@ -53,13 +53,13 @@ export class Terminal {
   /** A line beside the answer. */
   note(line: string): void {
     this.breakLines()
-    this.writeErr(`${visible(line)}\n`, true)
+    this.writeErr(`${oneLine(line)}\n`, true)
   }
 
   /** A line that must be seen. */
   warn(line: string): void {
     this.breakLines()
-    this.writeErr(`${visible(line)}\n`, false)
+    this.writeErr(`${oneLine(line)}\n`, false)
   }
 
   /** Ends lines that were begun, so that what comes next stands on its own. */

@@ -2,12 +2,12 @@ import { createReadStream, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HeadraceError, messageOf } from '@headrace/message'
-import { type Imported, type LogItem, SessionNotFoundError, type SessionStore, blobsOf, exportLog, importLog } from '@headrace/session'
 import { blobLine, readItems, readLog } from '@headrace/plugin-store-jsonl'
-import { CANCELLED, CommandError, DONE, UsageError } from './error.ts'
-import { Interrupts } from './interrupts.ts'
-import { type StoreOptions, findLog, isFile, storeOf } from './store.ts'
-import type { Terminal } from './terminal.ts'
+import { type Imported, type LogItem, SessionNotFoundError, type SessionStore, blobsOf, exportLog, importLog } from '@headrace/session'
+import { CANCELLED, CommandError, DONE, UsageError } from '../base/error.ts'
+import { Interrupts } from '../base/interrupts.ts'
+import { type StoreOptions, findLog, isFile, storeOf } from '../base/store.ts'
+import type { Terminal } from '../show/terminal.ts'
 
 export interface ExportCommand extends StoreOptions {
   readonly salvage?: true

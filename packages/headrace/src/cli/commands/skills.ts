@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import type {} from '@headrace/plugin-skills'
-import { boot, shutDown } from './app.ts'
-import { DONE, FAILED } from './error.ts'
-import type { Terminal } from './terminal.ts'
-import { brief } from './visible.ts'
+import { boot, shutDown } from '../base/app.ts'
+import { DONE, FAILED } from '../base/error.ts'
+import { brief } from '../base/text.ts'
+import type { Terminal } from '../show/terminal.ts'
 
 export interface SkillsOptions {
   readonly cwd?: string

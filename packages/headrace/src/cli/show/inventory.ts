@@ -1,54 +1,9 @@
-import type { Context } from 'cordis'
-import { type Registration, fibersOf } from '@headrace/cordis'
-import { boot, bootFile, shutDown } from './app.ts'
-import { dryTurn } from './dry-turn.ts'
-import { DONE } from './error.ts'
-import { type Part, type Top, inventoryOf } from './inventory.ts'
-import { shownSize } from './sessions.ts'
-import { folderOf } from './store.ts'
-import { table } from './table.ts'
-import type { Terminal } from './terminal.ts'
-import { count } from './transcript.ts'
+import type { Registration } from '@headrace/cordis'
+import type { Part } from '../base/inventory.ts'
+import { count, shownSize, table } from '../base/text.ts'
 
-export interface PluginsOptions {
-  /** The file of an app; the usual set without it. */
-  readonly app?: string
-  readonly cwd?: string
-  readonly json?: true
-  readonly debug?: true
-}
-
-/** `headrace plugins`: what is loaded, what each brings, and what it costs in an agent's first request here. Nothing is sent. */
-export async function plugins(options: PluginsOptions, terminal: Terminal): Promise<number> {
-  const cwd = folderOf(options.cwd ?? '.')
-  const { ctx, entries } = await appOf(options, terminal)
-  try {
-    const request = ctx.get('agents') === undefined ? undefined : await dryTurn(ctx, cwd)
-    const parts = inventoryOf(ctx, entries, request)
-    if (options.json) for (const part of parts) terminal.json(part)
-    else for (const line of linesOf(parts)) terminal.print(line)
-    return DONE
-  } finally {
-    await shutDown(ctx, terminal)
-  }
-}
-
-interface App {
-  readonly ctx: Context
-  readonly entries: readonly Top[]
-}
-
-async function appOf({ app, debug }: PluginsOptions, terminal: Terminal): Promise<App> {
-  if (app !== undefined) {
-    const { ctx, loader } = await bootFile(app, {}, terminal, debug === true)
-    return { ctx, entries: loader.entries }
-  }
-  const ctx = await boot({}, terminal, debug === true)
-  const fibers = fibersOf(ctx).filter((fiber) => fiber.parent.fiber === ctx.fiber)
-  return { ctx, entries: fibers.map((fiber) => ({ id: fiber.name, fiber })) }
-}
-
-function* linesOf(parts: readonly Part[]): Generator<string> {
+/** What is loaded, a row for each plugin, and what a first request costs. */
+export function* linesOf(parts: readonly Part[]): Generator<string> {
   const rows = parts.map((part) => [part.id, part.tokens === 0 ? '-' : `~${count(part.tokens)}`, part.bytes === 0 ? '-' : shownSize(part.bytes), broughtBy(part)])
   yield* table([['plugin', 'tokens', 'size', 'what it brings'], ...rows])
   const costs = parts.flatMap(({ costs: own }) => own)

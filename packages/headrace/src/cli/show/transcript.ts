@@ -1,10 +1,9 @@
 import { type Chunk, type JsonObject, type Usage, callsOf, textOf } from '@headrace/message'
 import type { SessionEvent } from '@headrace/session'
-import type { Audience } from './audience.ts'
-import { shownStore } from './store.ts'
-import type { Summary } from './tally.ts'
+import { shownStore } from '../base/store.ts'
+import type { Summary } from '../base/tally.ts'
+import { brief, count, nameText } from '../base/text.ts'
 import type { Terminal } from './terminal.ts'
-import { brief } from './visible.ts'
 
 /** A run for a person: the answer on stdout as it comes; reasoning, tool calls, results and how it ended on stderr. */
 export class Transcript implements Audience {
@@ -41,7 +40,7 @@ export class Transcript implements Audience {
         const failed = event.data.outcome !== 'done'
         return terminal.note(`${failed ? '✗' : '←'} ${brief(block.name, 64)}: ${shownResult(textOf(block))}`)
       }
-      case 'user/message': if (event.data.owner !== 'user') terminal.note(`+ ${event.data.owner}: ${brief(textOf(event.data.message), 200)}`)
+      case 'user/message': if (event.data.owner !== 'user') terminal.note(`+ ${nameText(event.data.owner)}: ${brief(textOf(event.data.message), 200)}`)
     }
   }
 
@@ -61,10 +60,6 @@ export class Transcript implements Audience {
 function shownUsage({ input, cached, output }: Usage): readonly string[] {
   if (input === 0 && output === 0) return []
   return [`${count(input)} tokens in${cached > 0 ? ` (${count(cached)} cached)` : ''}, ${count(output)} out`]
-}
-
-export function count(number: number): string {
-  return number.toLocaleString('en-US')
 }
 
 /** Arguments of a call on one line: `path="a.js" old="…"`; what is no JSON object as it came. */
@@ -89,4 +84,22 @@ function shownResult(text: string): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   const [first = '(nothing)'] = lines
   return lines.length < 2 ? brief(first, 160) : `${brief(first, 100)} … ${brief(lines.at(-1)!, 60)} (${lines.length} lines)`
+}
+
+/** Who follows a run: a person, or a program. */
+export interface Audience {
+  event(event: SessionEvent): void
+  chunk(chunk: Chunk): void
+  end(summary: Summary): void
+}
+
+/** A run for a program: every event and every piece of an answer is a JSON line, and a last one tells the result. */
+export function jsonLines(terminal: Terminal): Audience {
+  return {
+    event: (event) => terminal.json(event),
+    chunk: (chunk) => {
+      if (chunk.type === 'text' || chunk.type === 'reasoning') terminal.json({ type: chunk.type, text: chunk.text })
+    },
+    end: (summary) => terminal.json({ type: 'result', ...summary }),
+  }
 }

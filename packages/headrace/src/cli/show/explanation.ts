@@ -1,31 +1,10 @@
 import type { Block, Message } from '@headrace/message'
-import { DONE } from './error.ts'
-import { type Explanation, type HeaderChange, type MessagePart, type SegmentName, explainRequest } from './explanation.ts'
-import { chooseDispatch } from './request-choice.ts'
-import { shownSize } from './sessions.ts'
-import type { Size } from './size.ts'
-import { type StoreOptions, findLog, readAll, storeOf } from './store.ts'
-import { table } from './table.ts'
-import type { Terminal } from './terminal.ts'
-import { count, shownArguments } from './transcript.ts'
-import { brief } from './visible.ts'
+import type { Explanation, HeaderChange, MessagePart, SegmentName, Size } from '../base/explanation.ts'
+import { brief, count, nameText, shownSize, table } from '../base/text.ts'
+import { shownArguments } from './transcript.ts'
 
-export interface ExplainOptions extends StoreOptions {
-  readonly json?: true
-  /** Whole texts instead of first words. */
-  readonly full?: true
-}
-
-/** `headrace explain`: a request in its parts, who put each there, what changed and what was sent before. */
-export async function explain(what: string, step: string | undefined, options: ExplainOptions, terminal: Terminal): Promise<number> {
-  const events = await readAll(await findLog(await storeOf(options), what))
-  const explanation = explainRequest(events, chooseDispatch(events, step))
-  if (options.json) terminal.json(options.full ? explanation : withoutTexts(explanation))
-  else for (const line of linesOf(explanation, options.full === true)) terminal.print(line)
-  return DONE
-}
-
-function withoutTexts({ messages, system, tools, ...rest }: Explanation): object {
+/** An explanation as JSON without `--full`: the first words of each text. */
+export function withoutTexts({ messages, system, tools, ...rest }: Explanation): object {
   const short = <T extends { readonly text: string }>(part: T): T => ({ ...part, text: brief(part.text, FIRST_WORDS) })
   const told = messages.map(({ message, ...part }) => short({ ...part, text: textOf(message) }))
   return { ...rest, system: system.map(short), tools: tools.map(short), messages: told }
@@ -35,9 +14,10 @@ function withoutTexts({ messages, system, tools, ...rest }: Explanation): object
 const FIRST_WORDS = 80
 const SEGMENTS: readonly SegmentName[] = ['prefix', 'before', 'history', 'asked', 'after']
 
-function* linesOf(explanation: Explanation, full: boolean): Generator<string> {
+/** An explanation as lines: what it is, its parts by segment, what changed, what was cached. */
+export function* linesOf(explanation: Explanation, full: boolean): Generator<string> {
   const { session, cwd, name, seq, dispatch, size, config, system, tools, messages } = explanation
-  yield `session ${session}${cwd === undefined ? '' : `  ${cwd}`}`
+  yield `session ${nameText(session)}${cwd === undefined ? '' : `  ${nameText(cwd)}`}`
   const side = dispatch.purpose === undefined ? '' : `, a side request: ${brief(dispatch.purpose, 80)}`
   yield `request ${name} (event ${seq}${side}): ${shownSize(size.bytes)}, ~${count(size.tokens)} tokens; ${explanation.rebuilds ? 'rebuilds byte for byte' : 'DOES NOT REBUILD as recorded'}`
   yield* endLines(explanation)
@@ -62,7 +42,7 @@ function* endLines({ end }: Explanation): Generator<string> {
   }
   const { outcome, usage, finish, error } = end
   const tokens = usage ? `: ${count(usage.input)} tokens in (${count(usage.cached)} cached${usage.written > 0 ? `, ${count(usage.written)} written` : ''}), ${count(usage.output)} out` : ''
-  yield `  it ended ${outcome}${finish ? `, ${finish}` : ''}${tokens}${error ? `; ${brief(error.message, 300)}` : ''}`
+  yield `  it ended ${nameText(outcome)}${finish ? `, ${nameText(finish)}` : ''}${tokens}${error ? `; ${brief(error.message, 300)}` : ''}`
 }
 
 function* section(name: string, lines: readonly string[]): Generator<string> {
@@ -82,7 +62,7 @@ function messageRow(part: MessagePart, index: number): Row {
 
 function partLines(rows: readonly Row[], full: boolean): readonly string[] {
   const lines = table(rows.map(({ cells, bytes, tokens, text }) => [...cells, shownSize(bytes), `~${count(tokens)}`, full ? '' : brief(text, FIRST_WORDS)]))
-  return full ? lines.flatMap((line, index) => [line, ...rows[index]!.text.split('\n').map((text) => `    ${text}`)]) : lines
+  return full ? lines.flatMap((line, index) => [line, ...rows[index]!.text.split(/\r?\n/).map((text) => `    ${text}`)]) : lines
 }
 
 function textOf(message: Message): string {
@@ -116,7 +96,7 @@ function* changeLines({ changes, drift, overrides, cached }: Explanation): Gener
   if (changes.length > 0 && cached && drift.length === 0) yield '  nothing drifted'
   for (const line of table(drift.map(({ field, item, owner, change }) => [change, field, item, owner]))) yield `  ${line}`
   for (const { plugin, seam, reason, dropped } of overrides) {
-    yield `  override by ${plugin} in ${seam}: ${brief(reason, 300)}${dropped.length > 0 ? `; left out: ${dropped.join(', ')}` : ''}`
+    yield `  override by ${nameText(plugin)} in ${nameText(seam)}: ${brief(reason, 300)}${dropped.length > 0 ? `; left out: ${dropped.map((owner) => nameText(owner)).join(', ')}` : ''}`
   }
 }
 

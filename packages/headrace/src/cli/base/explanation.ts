@@ -1,9 +1,7 @@
 import type { OverrideNote } from '@headrace/agent'
 import type { Json, Message, Owner, Role } from '@headrace/message'
 import { type Drift, type EpochHeader, Fold, type HeaderReason, type RequestData, type SessionEvent, assembleRequest, effectiveHeader, headerDrift, partsAt, proveRequest, sectionsOf } from '@headrace/session'
-import { type DispatchEvent, nameOf } from './request-choice.ts'
-import { type Cached, cachedPart } from './cached-part.ts'
-import { type Size, sizeOf } from './size.ts'
+import { CommandError, UsageError } from './error.ts'
 
 /** `asked`: what a side request adds. */
 export type SegmentName = 'prefix' | 'before' | 'history' | 'asked' | 'after'
@@ -131,4 +129,103 @@ function changeOf(event: SessionEvent): readonly HeaderChange[] {
   if (event.type !== 'request/header' && event.type !== 'request/header-delta') return []
   const reason = event.type === 'request/header' ? event.data.reason : 'delta'
   return [{ seq: event.seq, reason, ...(event.data.substitute && { substitute: true }) }]
+}
+
+/** What a request has in common with the one before it: the beginning, which a provider's cache can give. */
+export interface Cached {
+  /** Name of the request before. */
+  readonly against?: string
+  /** Bytes of the common beginning, of tools, system and messages. */
+  readonly bytes: number
+  readonly of: number
+  /** Where they part: `tools`, `system`, `message 7`, counted from 1; absent where nothing is new. */
+  readonly newFrom?: string
+  /** Another provider or model: its cache has nothing of this. */
+  readonly otherModel?: true
+}
+
+/** The common beginning of two requests, in the order in which providers read them: tools, system, messages. */
+export function cachedPart(before: RequestData, request: RequestData): Cached {
+  const [from, to] = [piecesOf(before), piecesOf(request)]
+  const of = to.reduce((sum, [, bytes]) => sum + bytes.length, 0)
+  const otherModel = before.config.model !== request.config.model
+  let bytes = 0
+  let newFrom: string | undefined
+  for (const [index, [name, piece]] of to.entries()) {
+    const other = from[index]?.[1] ?? NOTHING
+    const common = commonBytes(other, piece)
+    bytes += common
+    if (common === piece.length) continue
+    newFrom = name
+    break
+  }
+  return { bytes, of, ...(newFrom !== undefined && { newFrom }), ...(otherModel && { otherModel: true as const }) }
+}
+
+const NOTHING = Buffer.alloc(0)
+
+function piecesOf({ tools, system, messages }: RequestData): readonly (readonly [name: string, bytes: Buffer])[] {
+  return [
+    ['tools', Buffer.from(tools ? JSON.stringify(tools) : '')],
+    ['system', Buffer.from(system === undefined ? '' : JSON.stringify(system))],
+    ...messages.map((message, index) => [`message ${index + 1}`, Buffer.from(JSON.stringify(message))] as const),
+  ]
+}
+
+function commonBytes(a: Buffer, b: Buffer): number {
+  const most = Math.min(a.length, b.length)
+  let length = 0
+  while (length < most && a[length] === b[length]) length++
+  return length
+}
+
+/** How large a part of a request is: UTF-8 bytes of its JSON, or of its text; tokens at four characters each, so roughly. */
+export interface Size {
+  readonly bytes: number
+  readonly tokens: number
+}
+
+export function sizeOf(value: unknown): Size {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+  return { bytes: Buffer.byteLength(text), tokens: Math.ceil(text.length / 4) }
+}
+
+export type DispatchEvent = SessionEvent<'request/dispatch'>
+
+/**
+ * The request that `[step]` names: `turn.step`, `turn.step.attempt` (the last one without), a step of the last turn that has requests,
+ * `#seq`; without it the last request, side requests included.
+ *
+ * @throws UsageError for a name that is none, CommandError where there is no such request
+ */
+export function chooseDispatch(events: readonly SessionEvent[], step: string | undefined): DispatchEvent {
+  const all = events.filter((event): event is DispatchEvent => event.type === 'request/dispatch')
+  const last = all.at(-1)
+  if (!last) throw new CommandError('the session has sent no request yet')
+  if (step === undefined) return last
+  if (/^#\d+$/.test(step)) return bySeq(events, Number(step.slice(1)))
+  const path = /^\d+(\.\d+){0,2}$/.test(step) ? step.split('.').map(Number) : undefined
+  if (!path) throw new UsageError(`${JSON.stringify(step)} names no request; write turn.step, turn.step.attempt, a step of the last turn, or #seq`)
+  const [turn, number, attempt] = path.length === 1 ? [all.findLast(({ data }) => data.turn !== undefined)?.data.turn, path[0]] : path
+  const isIt = ({ data }: DispatchEvent): boolean => data.turn === turn && data.step === number && (attempt === undefined || data.attempt === attempt)
+  const found = all.findLast((event) => event.data.purpose === undefined && isIt(event))
+  if (!found) throw new CommandError(`there is no request ${step}; there is ${listed(all)}`)
+  return found
+}
+
+function bySeq(events: readonly SessionEvent[], seq: number): DispatchEvent {
+  const event = events[seq]
+  if (!event) throw new CommandError(`the log ends at event ${events.length - 1}; there is no event ${seq}`)
+  if (event.type !== 'request/dispatch') throw new CommandError(`event ${seq} is a ${event.type}, not a request/dispatch`)
+  return event
+}
+
+function listed(all: readonly DispatchEvent[]): string {
+  const names = all.map(nameOf)
+  return names.length <= 12 ? names.join(', ') : `${names.slice(0, 6).join(', ')}, … ${names.slice(-6).join(', ')}`
+}
+
+/** `turn.step.attempt` of a step's request, `#seq` of a side request. */
+export function nameOf({ seq, data }: DispatchEvent): string {
+  return data.purpose === undefined ? `${data.turn}.${data.step}.${data.attempt}` : `#${seq}`
 }

@@ -1,21 +1,26 @@
 import { fileURLToPath } from 'node:url'
-import { Context, Logger } from 'cordis'
 import { type NotRunning, fibersOf, whyNotRunning } from '@headrace/cordis'
-import { messageOf } from '@headrace/message'
 import type { Loader } from '@headrace/loader'
-import { type Config, headrace } from '../plugin.ts'
+import { messageOf } from '@headrace/message'
+import { Context, Logger } from 'cordis'
+import { type Config, headrace } from '../../plugin.ts'
 import { CommandError } from './error.ts'
-import type { Terminal } from './terminal.ts'
-import { brief } from './visible.ts'
+import { brief } from './text.ts'
 
 /** Cordis' levels: errors 0, warnings 1, information 2, debugging 3. */
 const WARN = 1
 const DEBUG = 3
 
+/** Where an app's warnings are told. */
+export interface Voice {
+  note(line: string): void
+  warn(line: string): void
+}
+
 type LogMessage = Parameters<typeof Logger.format>[1]
 
 /** An app with the usual set, its plugins' warnings on stderr. @throws CommandError that names the plugin that does not run */
-export async function boot(config: Config, terminal: Terminal, debug: boolean): Promise<Context> {
+export async function boot(config: Config, terminal: Voice, debug: boolean): Promise<Context> {
   return telling(terminal, debug, async (ctx) => {
     await ctx.plugin(headrace, config)
     checkActive(ctx)
@@ -30,14 +35,14 @@ export interface FileApp {
 }
 
 /** Boots the app of a file, its plugins' warnings on stderr. @throws LoaderError with all that is wrong, and where */
-export async function bootFile(file: string, options: { readonly watch?: boolean }, terminal: Terminal, debug: boolean): Promise<FileApp> {
+export async function bootFile(file: string, options: { readonly watch?: boolean }, terminal: Voice, debug: boolean): Promise<FileApp> {
   // Here, for it brings a YAML parser, which nobody else needs.
   const { boot: bootApp } = await import('@headrace/loader')
   return telling(terminal, debug, async (ctx) => ({ ctx, loader: await bootApp(ctx, { file, fallbacks: [fileURLToPath(import.meta.url)], ...options }) }))
 }
 
 /** Boots in a new context. What is logged meanwhile is told afterwards: an error is thrown as well as logged, and is to be told once. */
-async function telling<T>(terminal: Terminal, debug: boolean, start: (ctx: Context) => Promise<T>): Promise<T> {
+async function telling<T>(terminal: Voice, debug: boolean, start: (ctx: Context) => Promise<T>): Promise<T> {
   const ctx = new Context()
   let waiting: LogMessage[] | undefined = debug ? undefined : []
   const exporter = {
@@ -47,7 +52,7 @@ async function telling<T>(terminal: Terminal, debug: boolean, start: (ctx: Conte
   const tell = (message: LogMessage): void => {
     const [line = '', ...rest] = Logger.format(exporter, message).split('\n')
     terminal.warn(`headrace: ${message.type === 'warn' ? 'warning' : message.type}: ${brief(line, 1_000)}`)
-    if (debug && rest.length > 0) terminal.note(rest.join('\n'))
+    if (debug) for (const other of rest) terminal.note(other)
   }
   // First of all: without an exporter nobody hears of a plugin that fails.
   ctx.logger.exporter(exporter)
@@ -74,6 +79,6 @@ function wordsFor(why: NotRunning): string {
 }
 
 /** Ends all plugins; what one of them throws is said, and stops nothing. */
-export async function shutDown(ctx: Context, terminal: Terminal): Promise<void> {
+export async function shutDown(ctx: Context, terminal: Voice): Promise<void> {
   await ctx.fiber.dispose().catch((error: unknown) => terminal.warn(`headrace: warning: ${messageOf(error)}`))
 }

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { check as checkApp, lineOf } from '@headrace/loader'
-import { DONE, FAILED } from './error.ts'
-import type { Terminal } from './terminal.ts'
+import { DONE, FAILED } from '../base/error.ts'
+import type { Terminal } from '../show/terminal.ts'
 
 /** `headrace check`: reads an app's file, imports its modules and checks their configs. Exit code 1 where something is wrong. */
 export async function check(file: string, terminal: Terminal): Promise<number> {

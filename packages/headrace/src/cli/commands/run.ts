@@ -1,21 +1,20 @@
+import { fstatSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
 import type { Agent } from '@headrace/agent'
 import { HeadraceError, messageOf, nearest, resolveModel, splitModel } from '@headrace/message'
-import type { Fold, SessionEvent, SessionStore } from '@headrace/session'
 import { presets } from '@headrace/plugin-ai-sdk'
+import type { Fold, SessionEvent, SessionStore } from '@headrace/session'
 import type { Context } from 'cordis'
-import type { Config } from '../plugin.ts'
-import { ENDPOINT, isHttpUrl, providerOf, routeOf } from '../route.ts'
-import { boot, bootFile, shutDown } from './app.ts'
-import type { Audience } from './audience.ts'
-import { CANCELLED, CommandError, DONE, FAILED, UsageError } from './error.ts'
-import { Interrupts } from './interrupts.ts'
-import { jsonLines } from './json-lines.ts'
-import { type PermissionOptions, permission } from './permission.ts'
-import { readPrompt } from './prompt-input.ts'
-import { type StoreOptions, foldOf, folderOf, newestIn, storeOf, storePlugin } from './store.ts'
-import { type Summary, Tally } from './tally.ts'
-import type { Terminal } from './terminal.ts'
-import { Transcript } from './transcript.ts'
+import type { Config } from '../../plugin.ts'
+import { ENDPOINT, isHttpUrl, providerOf, routeOf } from '../../route.ts'
+import { boot, bootFile, shutDown } from '../base/app.ts'
+import { CANCELLED, CommandError, DONE, FAILED, UsageError } from '../base/error.ts'
+import { Interrupts } from '../base/interrupts.ts'
+import { type StoreOptions, foldOf, folderOf, newestIn, storeOf, storePlugin } from '../base/store.ts'
+import { type Summary, Tally } from '../base/tally.ts'
+import { type PermissionOptions, permission } from '../show/permission.ts'
+import type { Terminal } from '../show/terminal.ts'
+import { type Audience, Transcript, jsonLines } from '../show/transcript.ts'
 
 export interface RunOptions extends StoreOptions {
   /** The file of an app, in the place of the usual set. */
@@ -229,3 +228,35 @@ function exitCode({ reason }: Summary): number {
   return reason === 'cancelled' || reason === 'withdrawn' ? CANCELLED : FAILED
 }
 
+export interface PromptSource {
+  /** Words of the command line; `-` alone stands for stdin. */
+  readonly words: readonly string[]
+  /** Without words stdin is read, where something is piped into it. */
+  readonly fromPipe: boolean
+  readonly stdin?: NodeJS.ReadStream
+}
+
+/** The prompt: words, else stdin; `undefined` where neither is given. @throws UsageError for an empty one */
+export async function readPrompt({ words, fromPipe, stdin = process.stdin }: PromptSource): Promise<string | undefined> {
+  const isDash = words.length === 1 && words[0] === '-'
+  if (words.length > 0 && !isDash) {
+    const prompt = words.join(' ')
+    if (prompt.trim() === '') throw new UsageError('the prompt is empty; say what the agent should do')
+    return prompt
+  }
+  if (!isDash && !(fromPipe && isPiped(stdin))) return undefined
+  const prompt = (await text(stdin)).trim()
+  if (prompt === '' && isDash) throw new UsageError('stdin is empty; pipe the prompt into it, or give it as an argument')
+  return prompt === '' ? undefined : prompt
+}
+
+/** True for a pipe, a socket and a file; not for a terminal, nor for /dev/null. */
+function isPiped(stdin: NodeJS.ReadStream): boolean {
+  if (stdin.isTTY) return false
+  try {
+    const stats = fstatSync(0)
+    return stats.isFIFO() || stats.isFile() || stats.isSocket()
+  } catch {
+    return false // It is closed.
+  }
+}

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import { inspect } from 'node:util'
+import { HeadraceError, messageOf } from '@headrace/message'
+
+/** Exit codes of the command. */
+export const DONE = 0
+export const FAILED = 1
+export const USAGE = 2
+export const CANCELLED = 130
+
+/** A command line that cannot be: exit code 2. The message says what to type instead. */
+export class UsageError extends HeadraceError {
+  constructor(problem: string) {
+    super('USAGE', problem)
+  }
+}
+
+/** A command that cannot do what it was asked to: exit code 1. */
+export class CommandError extends HeadraceError {
+  constructor(problem: string, options?: ErrorOptions) {
+    super('COMMAND_FAILED', problem, options)
+  }
+}
+
+/** The line a person gets; the stack too where they asked for it. An app's file may have several things wrong, a line each. */
+export function describeError(error: unknown, debug: boolean): readonly string[] {
+  const problems = error instanceof HeadraceError && error.code.startsWith('APP_') ? error.message.split('\n') : [messageOf(error)]
+  const stack = debug && !(error instanceof UsageError) ? inspect(error).split('\n') : []
+  return [...problems.map((problem) => `headrace: ${problem}`), ...stack]
+}
+
+/** Ends the process once what was printed is out: what a tool or a plugin left running must not hold it. */
+export async function leave(code: number): Promise<never> {
+  for (const stream of [process.stdout, process.stderr]) {
+    if (stream.writable) await new Promise<void>((resolve) => stream.write('', () => resolve()))
+  }
+  process.exit(code)
+}
+
+/** Of this package, and of every other of ours: they are published in step. */
+export function version(): string {
+  return (JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { version: string }).version
+}
