@@ -1,6 +1,5 @@
 import type { Context, Fiber, Plugin } from 'cordis'
 import * as agentPlugin from '@headrace/agent'
-import { AgentsService, LlmService, SessionsService, SystemService, ToolsService } from '@headrace/agent'
 import briefing from '@headrace/briefing'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { scriptedAdapter } from '@headrace/testing'
@@ -78,11 +77,18 @@ const load = ({ ctx }: Stage, plugin: unknown, config?: unknown): PromiseLike<un
 }
 
 /** The agents go with it: their turn is parked, unless it had ended. */
-const service = (who: string, callback: unknown): Departure => ({
-  who: `the service ${who}`, ends: ['parked', 'done'],
-  leave: ({ ctx }) => [...ctx.registry.get(callback as never)!.fibers][0]!.dispose(),
-  back: (stage) => load(stage, callback, settings),
-})
+const service = (who: string, name: string): Departure => {
+  let callback: unknown
+  return {
+    who: `the service ${who}`, ends: ['parked', 'done'],
+    leave: (stage) => {
+      const fiber = fiberOf(stage, name)
+      callback = fiber.runtime!.callback
+      return fiber.dispose()
+    },
+    back: (stage) => load(stage, callback, settings),
+  }
+}
 
 export const DEPARTURES: readonly Departure[] = [
   { who: 'the plugin', ends: ['done'], leave: (stage) => fiberOf(stage, 'guest').dispose(), back: (stage) => load(stage, guest(stage), { word: 'again' }) },
@@ -90,7 +96,7 @@ export const DEPARTURES: readonly Departure[] = [
   { who: 'the provider', ends: ['done', 'error'], leave: (stage) => fiberOf(stage, 'provider').dispose(), back: (stage) => load(stage, provider) },
   { who: 'the briefing', ends: ['done'], leave: (stage) => fiberOf(stage, 'briefing').dispose(), back: (stage) => load(stage, briefing, {}) },
   { who: 'the store', ends: ['done'], leave: (stage) => fiberOf(stage, 'storing').dispose(), back: (stage) => load(stage, storing, { directory: stage.directory }) },
-  service('tools', ToolsService), service('system', SystemService), service('llm', LlmService), service('agents', AgentsService), service('sessions', SessionsService),
+  service('tools', 'Tools'), service('system', 'System'), service('llm', 'Llm'), service('agents', 'AgentsOfApp'), service('sessions', 'Sessions'),
   { who: 'everything of the agent', ends: ['parked', 'done'], leave: (stage) => fiberOf(stage, 'agent').dispose(), back: (stage) => load(stage, agentPlugin, settings) },
 ]
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SettingsSchema } from '@headrace/agent'
+import { SettingsSchema } from '@headrace/agent/internal'
 import { HeaderFold, diffHeader, verify } from '@headrace/session'
 import { stopClock } from '@headrace/testing/clock'
 import { gate, turns } from '@headrace/testing/gate'

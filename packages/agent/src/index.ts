@@ -1,25 +1,26 @@
 /** Cordis' context, with what this package adds to it. */
 export type { Context } from 'cordis'
-export * from './contract/adapter.ts'
-export * from './life/agent.ts'
-export * from './services/agents.ts'
-export type { ContextProvider } from './life/core.ts'
-export type { ContextInput, KeyedContribution, Pieces, RequestMessages } from './seams/contribution.ts'
-export * from './contract/error.ts'
-export * from './contract/events.ts'
-export * from './life/handle.ts'
-export * from './services/llm.ts'
-export { errorOutcome } from './seams/outcome.ts'
-export { checkOptions } from './contract/options.ts'
-export * from './services/plugin.ts'
-export type { OverrideNote, Report } from './seams/report.ts'
-export * from './services/sessions.ts'
-export type { RewindOptions } from './life/rewind.ts'
+export type { Adapter, AdapterTools } from './contract/adapter.ts'
+export type {
+  Agent, AskOptions, CancelOptions, Keyed, PromptOptions, ReplaceOptions, RewindOptions, SideAnswer,
+} from './contract/agent.ts'
+export { AgentError, CancelledError, LimitError, ModelError, ParkedError, SeamError } from './contract/error.ts'
+export type {
+  ContextInput, ErrorDecision, KeyedContribution, OverrideNote, PostExecuted, PostExecution, PromptDecision, Report, RequestMessages,
+  StepDecision, Submission,
+} from './contract/events.ts'
+export type { AgentOptions, ContextProvider, CreateOptions, ForkOptions, ResumeOptions } from './contract/options.ts'
+export type { Limits, Settings } from './contract/settings.ts'
+export type { SystemSection } from './contract/system.ts'
+export type {
+  CallDecision, Permission, ToolCall, ToolDefinition, ToolFailure, ToolOutcome, ToolOutput, ToolRun, ToolSchemaLike,
+} from './contract/tool.ts'
+export type { Step, Turn, TurnEvent, TurnHandle, TurnResult } from './contract/turn.ts'
 export { override } from './seams/dispatch.ts'
-export { type Place, byPlace, ownerOf, pluginOf, scopeOf, serves } from './seams/owner.ts'
-export * from './contract/settings.ts'
-export type { AskOptions, SideAnswer } from './turn/side-request.ts'
-export * from './services/system.ts'
-export * from './contract/tool.ts'
-export * from './services/tools.ts'
-export * from './contract/turn.ts'
+export { scopeOf, serves } from './seams/owner.ts'
+export type { AgentsService, ContributionSource } from './services/agents.ts'
+export type { LlmService } from './services/llm.ts'
+export { Config, apply, name } from './services/plugin.ts'
+export type { SessionsService } from './services/sessions.ts'
+export type { SystemService } from './services/system.ts'
+export type { ToolsService } from './services/tools.ts'

@@ -1,5 +1,6 @@
 import * as agentPlugin from '@headrace/agent'
 import { type Harness, type HarnessOptions, harness } from '@headrace/testing'
+import { SettingsSchema } from '@headrace/agent/internal'
 import { Context } from 'cordis'
 import { describe, expect, it, onTestFinished } from 'vitest'
 
@@ -53,7 +54,7 @@ describe('an option that there is none of', () => {
 it('the defaults are those that the README says', async () => {
   const ctx = new Context()
   await ctx.plugin(agentPlugin, {})
-  expect(agentPlugin.SettingsSchema({})).toEqual({
+  expect(SettingsSchema({})).toEqual({
     limits: { steps: 100, requests: 200, time: 0, answer: 4_000_000, toolOutput: 200_000, queue: 1_000, event: 32_000_000 },
     concurrentTurns: 100, seamTimeout: 30_000, loadTimeout: 5_000, toolTimeout: 600_000, grace: 2_000, strict: true,
   })

@@ -75,7 +75,7 @@ it('one import gives services, a store, models and tools', async () => {
   const agent = await ctx.agents.create({ id: 's', cwd: lab.cwd })
   expect(lab.files()).toContain('s.jsonl')
   expect(ctx.llm.providers()).toEqual(expect.arrayContaining(['deepseek', 'openai', 'ollama']))
-  expect(ctx.tools.registry).toBeDefined()
+  expect(ctx.tools.define).toBeTypeOf('function')
   await agent.dispose()
 })
 

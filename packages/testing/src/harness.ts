@@ -1,6 +1,7 @@
 import { Context, type Plugin } from 'cordis'
 import * as agentPlugin from '@headrace/agent'
-import { type Agent, type CreateOptions, type Report, type ResumeOptions, type Settings, checkOptions } from '@headrace/agent'
+import type { Agent, CreateOptions, Report, ResumeOptions, Settings } from '@headrace/agent'
+import { checkOptions } from '@headrace/agent/internal'
 import { fibersOf, whyNotRunning } from '@headrace/cordis'
 import { messageOf } from '@headrace/message'
 import { MemoryStore, type SessionEvent, type SessionStore, type Verification, verify } from '@headrace/session'

@@ -1,4 +1,4 @@
-import { LlmService } from '@headrace/agent'
+import * as agentPlugin from '@headrace/agent'
 import { createModelServer } from '@headrace/model-server'
 import type { Chunk } from '@headrace/message'
 import * as aiSdk from '@headrace/plugin-ai-sdk'
@@ -10,7 +10,7 @@ afterEach(() => vi.unstubAllEnvs())
 
 async function app(config?: aiSdk.Config): Promise<{ ctx: Context; unload(): Promise<unknown> }> {
   const ctx = new Context()
-  await ctx.plugin(LlmService)
+  await ctx.plugin(agentPlugin, {})
   const fiber = await ctx.plugin(aiSdk, config)
   return { ctx, unload: () => fiber.dispose() }
 }
@@ -56,7 +56,7 @@ describe('the plugin', () => {
   it('lists the models of an endpoint', async () => {
     const server = use(await createModelServer(() => 'Hello.', { models: ['a', 'b'], apiKey: 'right' }))
     const { ctx } = await app({ presets: false, providers: { mine: { baseURL: `${server.url}//`, apiKey: 'right' }, wrong: { baseURL: server.url, apiKey: 'wrong' } } })
-    const models = (name: string) => ctx.llm.registry.adapters.get(name)!.adapter.models!()
+    const models = (name: string) => ctx.llm.models(name)
     expect(await models('mine')).toEqual(['a', 'b'])
     await expect(models('wrong')).rejects.toMatchObject({ failure: { kind: 'auth', status: 401 } })
   })

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { SessionsService } from '@headrace/agent'
+import * as agentPlugin from '@headrace/agent'
 import { MemoryStore, Session } from '@headrace/session'
 import * as storeJsonl from '@headrace/plugin-store-jsonl'
 import { Context } from 'cordis'
@@ -11,7 +11,7 @@ afterEach(() => vi.unstubAllEnvs())
 
 async function load(config?: Partial<storeJsonl.Config>): Promise<{ readonly ctx: Context; readonly dispose: () => Promise<void> }> {
   const ctx = new Context()
-  await ctx.plugin(SessionsService)
+  await ctx.plugin(agentPlugin, {})
   const fiber = await ctx.plugin(storeJsonl, config as storeJsonl.Config)
   return { ctx, dispose: async () => void (await fiber.dispose()) }
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { SessionsService } from '@headrace/agent'
+import * as agentPlugin from '@headrace/agent'
 import { MemoryStore, Session } from '@headrace/session'
 import * as storeSqlite from '@headrace/plugin-store-sqlite'
 import { Context } from 'cordis'
@@ -15,7 +15,7 @@ afterEach(() => {
 
 async function load(config?: Partial<storeSqlite.Config>): Promise<{ readonly ctx: Context; readonly dispose: () => Promise<void> }> {
   const ctx = new Context()
-  await ctx.plugin(SessionsService)
+  await ctx.plugin(agentPlugin, {})
   const fiber = await ctx.plugin(storeSqlite, config as storeSqlite.Config)
   return { ctx, dispose: async () => void (await fiber.dispose()) }
 }

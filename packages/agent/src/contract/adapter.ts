@@ -1,5 +1,4 @@
-import type { Chunk, Digest, Failure, Request } from '@headrace/message'
-import { HeadraceError, defined, messageOf } from '@headrace/message'
+import type { Chunk, Digest, Request } from '@headrace/message'
 
 /** What an adapter needs beside the request. */
 export interface AdapterTools {
@@ -13,22 +12,11 @@ export interface AdapterTools {
 
 /**
  * Turns one frozen request into a stream of chunks. Whatever it changes on the way out is a pure function of the request. It yields
- * `usage` and `finish`, and `wire` where it can see the body it sent; it honours `request.signal`; it throws {@link ModelError}.
+ * `usage` and `finish`, and `wire` where it can see the body it sent; it honours `request.signal`; it throws a `ModelError`.
  */
 export interface Adapter {
   /** Streams the answer to a request; honours `request.signal`. @throws ModelError */
   stream(request: Request, tools: AdapterTools): AsyncIterable<Chunk>
   /** Models it knows of, where it can tell. */
   models?(): Promise<readonly string[]>
-}
-
-/** An attempt that failed at the provider or on the way there. The message holds no key. */
-export class ModelError extends HeadraceError {
-  readonly failure: Failure
-
-  constructor(failure: Failure, options?: ErrorOptions) {
-    super('MODEL_FAILED', failure.message, options)
-    // It goes into the log: a provider's words may be cut in the middle of a character.
-    this.failure = Object.freeze({ ...defined(failure), message: messageOf(this) })
-  }
 }

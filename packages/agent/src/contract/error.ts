@@ -1,6 +1,5 @@
-import { HeadraceError, isA, messageOf } from '@headrace/message'
+import { type Failure, HeadraceError, defined, isA, messageOf } from '@headrace/message'
 import type { ErrorRecord } from '@headrace/session'
-import { ModelError } from './adapter.ts'
 
 /** A listener that broke the contract of its seam: threw, was late, called `next()` twice, returned the wrong type, lost a contribution. */
 export class SeamError extends HeadraceError {
@@ -40,6 +39,17 @@ export class LimitError extends HeadraceError {
 
 /** Something that the agent cannot do now; the message says what to do instead. */
 export class AgentError extends HeadraceError {}
+
+/** An attempt that failed at the provider or on the way there. The message holds no key. */
+export class ModelError extends HeadraceError {
+  readonly failure: Failure
+
+  constructor(failure: Failure, options?: ErrorOptions) {
+    super('MODEL_FAILED', failure.message, options)
+    // It goes into the log: a provider's words may be cut in the middle of a character.
+    this.failure = Object.freeze({ ...defined(failure), message: messageOf(this) })
+  }
+}
 
 /** An error as the log keeps it. */
 export function toRecord(error: unknown): ErrorRecord {

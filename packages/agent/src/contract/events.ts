@@ -1,10 +1,47 @@
 import type { CallConfig, Chunk, ContentInput, ContributionInput, Contribution, Failure, Request, UserMessage } from '@headrace/message'
 import type { SessionEvent } from '@headrace/session'
-import type { Agent } from '../life/agent.ts'
-import type { ContextInput, RequestMessages } from '../seams/contribution.ts'
-import type { Report } from '../seams/report.ts'
-import type { Answer, CallDecision, ToolCall, ToolOutcome, ToolOutput } from './tool.ts'
+import type { Agent } from './agent.ts'
+import type { Permission, CallDecision, ToolCall, ToolOutcome, ToolOutput } from './tool.ts'
 import type { Step, Turn } from './turn.ts'
+
+/** What `agent/request-messages` returns: framing around the history, for this request only. */
+export interface RequestMessages {
+  readonly before: readonly ContributionInput[]
+  readonly after: readonly ContributionInput[]
+}
+
+/** A message of a listener that signs it with a key of its own: `plugin/key`. */
+export interface KeyedContribution {
+  readonly key: string
+  readonly message: ContributionInput
+}
+
+/** What `additionalContext` takes; without a key it is signed with the seam's name. */
+export type ContextInput = ContributionInput | KeyedContribution
+
+/** Something that went wrong and did not stop the agent: who, where, what. Also in Cordis' log. `unknown`: `seam` is no event that there is. */
+export interface Report {
+  readonly kind: 'lost' | 'late' | 'failed' | 'repaired' | 'loading' | 'unknown'
+  readonly plugin: string
+  readonly seam: string
+  readonly problem: string
+}
+
+/** A listener that replaced what others contributed, on purpose. */
+export interface OverrideNote {
+  readonly plugin: string
+  readonly seam: string
+  readonly reason: string
+  /** Owners of what was left out. */
+  readonly dropped: readonly string[]
+}
+
+declare module '@headrace/session' {
+  interface EventMap {
+    /** A listener left out what others contributed, on purpose (L15). Never surface. */
+    'agent/override': OverrideNote
+  }
+}
 
 /** A prompt on its way in. */
 export interface Submission {
@@ -58,7 +95,7 @@ declare module 'cordis' {
     /** Judges the arguments that will run. */
     'tools/pre-execute'(agent: Agent, turn: Turn, call: ToolCall, next: () => Promise<CallDecision>): Promise<CallDecision>
     /** Asks somebody. No deadline; nobody to answer means deny. */
-    'tools/ask'(agent: Agent, turn: Turn, call: ToolCall, question: string, next: () => Promise<Answer>): Promise<Answer>
+    'tools/ask'(agent: Agent, turn: Turn, call: ToolCall, question: string, next: () => Promise<Permission>): Promise<Permission>
     /** Runs a call: a sandbox does it elsewhere. */
     'tools/execute'(agent: Agent, turn: Turn, call: ToolCall, next: () => Promise<ToolOutcome>): Promise<ToolOutput>
     'tools/post-execute'(agent: Agent, turn: Turn, call: ToolCall, outcome: ToolOutcome, next: () => Promise<PostExecuted>): Promise<PostExecution>

@@ -1,5 +1,5 @@
 import z from 'schemastery'
-import { checkOptions } from './options.ts'
+import { checkOptions } from './check-options.ts'
 
 /** What bounds a turn. Reached, the turn ends with the reason `limit`. */
 export interface Limits {

@@ -1,6 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import type { ContentBlock, ContentInput, JsonObject } from '@headrace/message'
-import type { Agent } from '../life/agent.ts'
+import type { Agent } from './agent.ts'
 import type { Turn } from './turn.ts'
 
 /** A Standard Schema that can also give JSON Schema, as Zod, Valibot and ArkType do. */
@@ -68,4 +68,4 @@ export interface ToolDefinition<Input = never> {
 /** What `tools/pre-execute` decides. */
 export type CallDecision = 'allow' | { readonly deny: string } | { readonly ask: string }
 /** What `tools/ask` answers. */
-export type Answer = 'allow' | { readonly deny: string }
+export type Permission = 'allow' | { readonly deny: string }

@@ -1,4 +1,5 @@
-import type { UserMessage } from '@headrace/message'
+import type { Chunk, Message, Usage, UserMessage } from '@headrace/message'
+import type { ErrorRecord, SessionEvent, TurnFinish, TurnReason } from '@headrace/session'
 
 /** A turn as the seams see it. Frozen. */
 export interface Turn {
@@ -22,4 +23,43 @@ export interface Step {
   readonly boundary?: number
   /** True where the turn goes on after a resume. */
   readonly continue?: true
+}
+
+/** What became of a turn. */
+export interface TurnResult {
+  /** `withdrawn`: the prompt was taken back before its turn began. `parked`: it goes on when its session is resumed. */
+  readonly reason: TurnReason | 'withdrawn' | 'parked'
+  readonly error?: ErrorRecord
+  /** Why the last answer ended. */
+  readonly finish?: TurnFinish
+  /** Text of the last answer. */
+  readonly text: string
+  /** Of all the turn's requests, side requests included. */
+  readonly usage: Usage
+  readonly steps: number
+  /** What the turn added to the history. */
+  readonly messages: readonly Message[]
+}
+
+/** What a turn tells while it runs: events of the log, and the chunks of answers, which the log does not hold. */
+export type TurnEvent = SessionEvent | Chunk
+
+/**
+ * A prompt on its way through its turn. Not a thenable: `await handle.result`.
+ *
+ * ```ts
+ * for await (const event of agent.prompt('Why does the test fail?')) if (event.type === 'text') process.stdout.write(event.text)
+ * ```
+ */
+export interface TurnHandle extends AsyncIterable<TurnEvent> {
+  /** The seq of its `prompt/queued`; absent for a turn that no prompt woke. */
+  readonly prompt: number | undefined
+  /** Never rejects. */
+  readonly result: Promise<TurnResult>
+  /** Resolves when the prompt is durable, so accepted (L17). @throws StoreError */
+  readonly accepted: Promise<void>
+  /** Cancels its turn, or takes the prompt back where the turn has not begun. */
+  cancel(reason?: string): void
+  /** Everything from the turn's beginning on, for each loop anew. */
+  [Symbol.asyncIterator](): AsyncIterator<TurnEvent>
 }

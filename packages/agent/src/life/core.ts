@@ -1,44 +1,49 @@
 import type { Context } from 'cordis'
 import { type CallConfig, isA, messageOf } from '@headrace/message'
-import { ContextLog, type RunContext } from '@headrace/run-context'
-import type { ContextWeight, RequestBudget } from '@headrace/tokens'
-import type { ErrorRecord, EventDraft, Session, SessionEvent, SessionStore, TurnReason } from '@headrace/session'
-import { AgentScope } from './agent-scope.ts'
-import { Agent } from './agent.ts'
-import { Asides } from './side-requests.ts'
-import { AgentError, CancelledError, ParkedError, toRecord } from '../contract/error.ts'
-import { isRunContext } from '../seams/guards.ts'
-import { type TurnHandle, type TurnResult, lastFinish, parkedResult, resultOf, withdrawnResult } from './handle.ts'
-import { Driver } from './driver.ts'
-import type { Departures } from '../seams/hooks.ts'
-import { ConfigSeed } from '../turn/config-seed.ts'
-import { Inbox } from './inbox.ts'
-import type { AdapterRegistry } from '../services/llm.ts'
-import { Loop } from '../turn/loop.ts'
-import type { Places } from './turn-slots.ts'
-import { LateListeners, type Prefix, recordedPrefix } from '../turn/prefix.ts'
-import { Reporter } from '../seams/report.ts'
-import { orCancelled } from '../seams/dispatch.ts'
-import { Seams } from '../seams/seams.ts'
+import type { ErrorRecord, Session, SessionEvent, SessionStore, TurnReason } from '@headrace/session'
+import type { RequestBudget } from '@headrace/tokens'
+import type { Agent } from '../contract/agent.ts'
+import { CancelledError, ParkedError, toRecord } from '../contract/error.ts'
+import type { ContextProvider } from '../contract/options.ts'
 import type { Settings } from '../contract/settings.ts'
-import type { SystemRegistry } from '../services/system.ts'
-import type { ToolRegistry } from '../services/tools.ts'
-import type { Turn } from '../contract/turn.ts'
+import type { TurnHandle, TurnResult } from '../contract/turn.ts'
+import type { Departures } from '../seams/hooks.ts'
+import { Reporter } from '../seams/report.ts'
+import { Seams } from '../seams/seams.ts'
+import type { AdapterRegistry } from '../turn/adapters.ts'
+import { ConfigSeed } from '../turn/config-seed.ts'
+import type { RunningTurn, TurnHost } from '../turn/host.ts'
+import { InstanceHeader } from '../turn/instance-header.ts'
+import { Loop } from '../turn/loop.ts'
+import { RunContexts } from '../turn/run-contexts.ts'
+import type { SystemRegistry } from '../turn/system-registry.ts'
+import type { ToolRegistry } from '../turn/tool-registry.ts'
+import { AgentScope } from './agent-scope.ts'
+import { AgentView } from './agent.ts'
+import { Driver } from './driver.ts'
+import { type PendingTurn, lastFinish, parkedResult, resultOf, withdrawnResult } from './handle.ts'
+import { Inbox } from './inbox.ts'
+import { SideRequests } from './side-requests.ts'
+import type { TurnSlots } from './turn-slots.ts'
 
-/** What an agent is made of. */
-export interface CoreOptions {
+/** What an app's agents share. */
+export interface Shared {
   /** Of the service: where seams are dispatched. */
   readonly ctx: Context
+  readonly llm: AdapterRegistry
+  readonly tools: ToolRegistry
+  readonly system: SystemRegistry
+  readonly departures: Departures
+  readonly slots: TurnSlots
+}
+
+/** What an agent is made of. */
+export interface CoreOptions extends Shared {
   /** Of whoever created it. */
   readonly home: Context
   readonly session: Session
   readonly store: SessionStore
-  readonly llm: AdapterRegistry
-  readonly tools: ToolRegistry
-  readonly system: SystemRegistry
   readonly settings: Settings
-  readonly departures: Departures
-  readonly places: Places
   readonly cwd: string
   /** Fills what nobody said. */
   readonly defaults: Partial<CallConfig>
@@ -53,24 +58,10 @@ export interface CoreOptions {
   readonly forked: boolean
 }
 
-/** Gives what is true for a turn, or nothing. */
-export type ContextProvider = (turn: Turn) => RunContext | undefined | Promise<RunContext | undefined>
-
-/** The turn that is running. */
-export interface RunningTurn {
-  readonly turn: Turn
-  readonly controller: AbortController
-  requests: number
-  context?: RunContext | undefined
-  /** The context's weight, taken once. */
-  weight?: ContextWeight | undefined
-  /** The terms of the last budget decision, for `step/end`. */
-  weighed?: { readonly budget?: Readonly<Record<string, number>> }
-}
-
 /** A live driver of one session: what the signed {@link Agent}s of all plugins share. */
-export class AgentCore {
+export class AgentCore implements TurnHost {
   readonly id: string
+  readonly root: Context
   readonly session: Session
   readonly settings: Settings
   readonly llm: AdapterRegistry
@@ -79,33 +70,32 @@ export class AgentCore {
   readonly departures: Departures
   readonly reporter: Reporter
   readonly seams: Seams
+  readonly header: InstanceHeader
+  readonly contexts: RunContexts
   readonly inbox: Inbox
-  readonly seed: ConfigSeed
   readonly cwd: string
-  readonly contexts = new ContextLog()
-  readonly asides = new Asides()
+  readonly sideRequests = new SideRequests()
   readonly scope: AgentScope
   readonly budget: RequestBudget | undefined
-  running: RunningTurn | undefined
-  prefix: Prefix | undefined
-  /** This instance has written its header snapshot (L13). */
-  anchored = false
-  private readonly options: CoreOptions
-  private readonly views = new Map<string, Agent>()
-  private readonly following = new Set<TurnHandle>()
-  private result: TurnResult | undefined
   readonly driver: Driver
-  private disposing: Promise<void> | undefined
-  private readonly late: LateListeners
+  readonly blobs: { blob(digest: string): Promise<Uint8Array | undefined> }
+  running: RunningTurn | undefined
   /** Called once, when it is disposed. */
   onDispose: () => void = () => undefined
+  private readonly store: SessionStore
+  private readonly views = new Map<string, Agent>()
+  /** Whoever waits for the turn that runs. */
+  private readonly following = new Set<PendingTurn>()
+  private result: TurnResult | undefined
+  private disposing: Promise<void> | undefined
 
   constructor(options: CoreOptions) {
-    const { session, settings, ctx } = options
-    this.options = options
+    const { session, settings, ctx, store } = options
     this.id = session.id
+    this.root = ctx.root
     this.session = session
     this.settings = settings
+    this.store = store
     this.llm = options.llm
     this.tools = options.tools
     this.system = options.system
@@ -113,44 +103,46 @@ export class AgentCore {
     this.cwd = options.cwd
     this.budget = options.budget
     this.scope = new AgentScope(options.home, this.id)
-    if (options.forked) this.prefix = recordedPrefix(session)
-    this.reporter = new Reporter(ctx, this.id, (plugin) => this.view(plugin), settings.strict, (data) => void session.append({ type: 'agent/override', data }))
+    this.blobs = { blob: (digest) => store.getBlob(this.id, digest) }
+    const view = (plugin: string): Agent => this.view(plugin)
+    this.reporter = new Reporter(ctx, this.id, view, settings.strict, (data) => void session.append({ type: 'agent/override', data }))
     this.seams = new Seams({
-      ctx, agent: this.id, view: (plugin) => this.view(plugin), departures: this.departures, reporter: this.reporter,
+      ctx, agent: this.id, view, departures: this.departures, reporter: this.reporter,
       deadline: settings.seamTimeout, toolOutput: settings.limits.toolOutput,
     })
-    this.late = new LateListeners(this.reporter)
-    this.inbox = new Inbox({ session, contexts: this.contexts, reporter: this.reporter, limit: settings.limits.queue, stop: (reason) => this.stop(reason) })
-    this.seed = new ConfigSeed(session, options.defaults, options.explicit)
+    this.header = new InstanceHeader(session, new ConfigSeed(session, options.defaults, options.explicit), this.reporter, options.forked)
+    this.contexts = new RunContexts(session, this.reporter, options.context)
+    this.inbox = new Inbox({
+      session, contexts: this.contexts.log, reporter: this.reporter, limit: settings.limits.queue, stop: (reason) => this.stop(reason),
+    })
     const loop = new Loop(this)
-    this.driver = new Driver({ session, places: options.places, held: options.resumed, turn: () => loop.turn(), fail: (error) => this.fail(error) })
-    for (const event of session.eventsOf('run/context', 'prompt/queued')) this.contexts.apply(event)
+    this.driver = new Driver({ session, slots: options.slots, held: options.resumed, turn: () => loop.turn(), fail: (error) => this.fail(error) })
     session.live.onError = (error) => this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session.live', problem: messageOf(error) })
     session.live.on('event', (event) => this.tell(event))
-    session.live.on('chunk', (chunk) => { for (const handle of this.following) handle.push(chunk) })
+    session.live.on('chunk', (chunk) => { for (const pending of this.following) pending.push(chunk) })
   }
 
   /** The agent as a plugin sees it: what it adds is signed with the plugin's name. */
   view(plugin: string): Agent {
     let view = this.views.get(plugin)
-    if (!view) this.views.set(plugin, (view = new Agent(this, plugin)))
+    if (!view) this.views.set(plugin, (view = new AgentView(this, plugin)))
     return view
   }
 
-  get blobs(): { blob(digest: string): Promise<Uint8Array | undefined> } {
-    return { blob: (digest) => this.options.store.getBlob(this.id, digest) }
-  }
-
   putBlob(bytes: Uint8Array): Promise<string> {
-    return this.options.store.putBlob(this.id, bytes)
+    return this.store.putBlob(this.id, bytes)
   }
 
-  // Life.
+  /** The handle of the turn that runs. */
+  get handle(): TurnHandle | undefined {
+    const [pending] = this.following
+    return pending?.handle
+  }
 
   /** The log takes no more: everyone who waits is told. */
   private fail(error: unknown): void {
     this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session', problem: messageOf(error) })
-    for (const handle of this.following) handle.settle({ ...withdrawnResult(messageOf(error)), reason: 'error' })
+    for (const pending of this.following) pending.settle({ ...withdrawnResult(messageOf(error)), reason: 'error' })
     this.following.clear()
     this.inbox.close('error', messageOf(error))
     this.running = undefined
@@ -166,7 +158,7 @@ export class AgentCore {
     else if (this.session.ledger.turn && !this.disposing) this.closeTurn(new CancelledError(reason))
   }
 
-  /** Ends a turn that is open and does not run: it waits for a place, or a store that failed left it. */
+  /** Ends a turn that is open and does not run: it waits for a slot, or a store that failed left it. */
   private closeTurn(why: CancelledError): void {
     try {
       if (this.session.ledger.turn?.step) this.session.closeStep('cancelled')
@@ -190,9 +182,9 @@ export class AgentCore {
   private async end(why: Error): Promise<void> {
     this.driver.end()
     this.running?.controller.abort(why)
-    this.asides.cancel('the agent was disposed')
+    this.sideRequests.cancel('the agent was disposed')
     await this.driver.idle()
-    await this.asides.settled()
+    await this.sideRequests.settled()
     this.tools.forget(this.id)
     this.system.forget(this.id)
     try {
@@ -205,79 +197,38 @@ export class AgentCore {
     }
   }
 
-  // For the loop.
-
-  /** Takes a prompt's handle into the turn; gives the turn its own where no prompt woke it. */
   follow(prompt: number | undefined): void {
     this.following.add(this.inbox.take(prompt))
   }
 
-  get handle(): TurnHandle | undefined {
-    return [...this.following][0]
+  withdraw(prompt: number, reason: string): void {
+    this.inbox.withdraw(prompt, reason)
   }
 
-  /** What is true for a turn: the prompt's own context, else what the provider says. @throws AgentError for what is no RunContext */
-  async contextFor(turn: Turn, prompt: number | undefined): Promise<RunContext | undefined> {
-    const queued = prompt === undefined ? undefined : this.session.at(prompt)
-    if (queued?.type === 'prompt/queued' && queued.data.context !== undefined) return this.contexts.decode(queued.data.context)
-    const context: unknown = await orCancelled(turn.signal, Promise.resolve(this.options.context?.(turn)))
-    if (context === undefined || isRunContext(context)) return context
-    throw new AgentError('CONTEXT_INVALID', 'the context of an agent is a function that gives a RunContext or undefined; it gave something else')
-  }
-
-  /** The `run/context` that the turn's first dispatch owes; one that cannot be encoded is reported. */
-  contextOwed({ turn, context }: RunningTurn): EventDraft<'run/context'> | undefined {
-    const last = this.contexts.last?.data
-    if (!context || (last?.turn === turn.number && last.digest === context.digest)) return undefined
-    try {
-      return { type: 'run/context', data: { turn: turn.number, ...this.contexts.encode(context, this.session.length) } }
-    } catch (error) {
-      this.reporter.failed(error, 'run/context')
-      return undefined
-    }
-  }
-
-  /** Ends the turn, in the frame of the last look at what is owed. Who waits for it is told by {@link settleTurn}, when that is durable. */
   endTurn(reason: TurnReason, error?: ErrorRecord): void {
     const { session } = this
     const turn = session.ledger.turn!
     const finish = lastFinish(session, turn.seq)
-    const { data } = session.append({ type: 'turn/end', data: { turn: turn.number, reason, settled: session.length - 1, ...(finish && { finish }), ...(error && { error }) } })
+    const settled = session.length - 1
+    const { data } = session.append({ type: 'turn/end', data: { turn: turn.number, reason, settled, ...(finish && { finish }), ...(error && { error }) } })
     this.running = undefined
     this.result = resultOf(session, turn.seq, data)
   }
 
-  /** Leaves the turn open in the log, for a resume to go on with. */
   parkTurn(why: ParkedError): void {
     this.running = undefined
     this.result = parkedResult(why)
   }
 
   settleTurn(): void {
-    for (const handle of this.following) handle.settle(this.result!)
+    for (const pending of this.following) pending.settle(this.result!)
     this.following.clear()
-  }
-
-  /** Why this instance's first header event is a snapshot (L13). */
-  get anchor(): 'initial' | 'resume' | 'fork' | undefined {
-    if (this.anchored) return undefined
-    return this.session.headers.header ? (this.options.forked ? 'fork' : 'resume') : 'initial'
-  }
-
-  /** Where plugins are looked for that are still loading. */
-  get rootContext(): Context {
-    return this.options.ctx.root
-  }
-
-  /** A listener that comes too late to say what the prefix should be is reported by name (L5). */
-  reportLatePrefix(): void {
-    this.late.report(this.prefix, this.seams.listeners('agent/session-prefix'))
   }
 
   private tell(event: SessionEvent): void {
     if (event.type === 'prompt/withdrawn') this.driver.reconsider()
-    this.contexts.apply(event)
-    for (const handle of this.following) handle.push(event)
+    this.contexts.log.apply(event)
+    for (const pending of this.following) pending.push(event)
     this.seams.sessionEvent(event)
   }
 }

@@ -1,10 +1,10 @@
 import type { Session } from '@headrace/session'
-import type { Places } from './turn-slots.ts'
+import type { TurnSlots } from './turn-slots.ts'
 
 /** What a driver drives. */
 export interface DriverOptions {
   readonly session: Session
-  readonly places: Places
+  readonly slots: TurnSlots
   /** The queue waits for `wake()`. */
   readonly held: boolean
   /** Runs one turn to its end. */
@@ -19,9 +19,9 @@ export class Driver {
   private driving: Promise<void> | undefined
   private held: boolean
   private ended = false
-  /** How many hold it up: no turn begins meanwhile. */
+  /** Callers of `between()` that are not done: no turn begins meanwhile. */
   private pauses = 0
-  /** Aborted, it does not wait for a place any more. */
+  /** Aborting it gives up waiting for a slot. */
   private waiting: AbortController | undefined
 
   constructor(options: DriverOptions) {
@@ -67,7 +67,7 @@ export class Driver {
     return this.waiting ? 'waiting' : 'running'
   }
 
-  /** Gives its place in the line up where nothing is left to do. */
+  /** Leaves the queue for a slot when no work is left. */
   reconsider(): void {
     if (!this.hasWork()) this.waiting?.abort()
   }
@@ -90,11 +90,11 @@ export class Driver {
     this.driving = run()
   }
 
-  /** A turn, as soon as there is a place for it. */
+  /** Runs a turn as soon as there is a slot for it. */
   private async next(): Promise<void> {
     const waiting = (this.waiting = new AbortController())
     try {
-      await this.options.places.run(waiting.signal, async () => {
+      await this.options.slots.run(waiting.signal, async () => {
         this.waiting = undefined
         if (this.hasWork()) await this.options.turn()
       })

@@ -1,87 +1,56 @@
-import { type Chunk, type Message, NO_USAGE, type Usage, addUsage, textOf } from '@headrace/message'
-import type { ErrorRecord, Session, SessionEvent, TurnFinish, TurnReason } from '@headrace/session'
+import { NO_USAGE, addUsage, textOf } from '@headrace/message'
+import type { Session, SessionEvent, TurnFinish } from '@headrace/session'
 import type { ParkedError } from '../contract/error.ts'
+import type { TurnEvent, TurnHandle, TurnResult } from '../contract/turn.ts'
 
-/** What became of a turn. */
-export interface TurnResult {
-  /** `withdrawn`: the prompt was taken back before its turn began. `parked`: it goes on when its session is resumed. */
-  readonly reason: TurnReason | 'withdrawn' | 'parked'
-  readonly error?: ErrorRecord
-  /** Why the last answer ended. */
-  readonly finish?: TurnFinish
-  /** Text of the last answer. */
-  readonly text: string
-  /** Of all the turn's requests, side requests included. */
-  readonly usage: Usage
-  readonly steps: number
-  /** What the turn added to the history. */
-  readonly messages: readonly Message[]
+/** A handle, and the calls that feed it, which only the life that made it has (L14). */
+export interface PendingTurn {
+  readonly handle: TurnHandle
+  push(event: TurnEvent): void
+  settle(result: TurnResult): void
 }
 
-/** What a turn tells while it runs: events of the log, and the chunks of answers, which the log does not hold. */
-export type TurnEvent = SessionEvent | Chunk
-
-/**
- * A prompt on its way through its turn. Not a thenable: `await handle.result`.
- *
- * ```ts
- * for await (const event of agent.prompt('Why does the test fail?')) if (event.type === 'text') process.stdout.write(event.text)
- * ```
- */
-export class TurnHandle implements AsyncIterable<TurnEvent> {
-  /** The seq of its `prompt/queued`; absent for a turn that no prompt woke. */
-  readonly prompt: number | undefined
-  /** Never rejects. */
-  readonly result: Promise<TurnResult>
-  /** Resolves when the prompt is durable, so accepted (L17). @throws StoreError */
-  readonly accepted: Promise<void>
-  private readonly stop: (reason: string) => void
-  private readonly events: TurnEvent[] = []
-  private readonly waiting = new Set<() => void>()
-  private over = false
-  private resolve!: (result: TurnResult) => void
-
-  constructor(prompt: number | undefined, accepted: Promise<void>, stop: (reason: string) => void) {
-    this.prompt = prompt
-    this.accepted = accepted
-    accepted.catch(() => undefined)
-    this.stop = stop
-    this.result = new Promise((resolve) => (this.resolve = resolve))
+/** @param stop cancels the turn, or takes the prompt back */
+export function pendingTurn(prompt: number | undefined, accepted: Promise<void>, stop: (reason: string) => void): PendingTurn {
+  const events: TurnEvent[] = []
+  const waiting = new Set<() => void>()
+  let over = false
+  let resolve!: (result: TurnResult) => void
+  const result = new Promise<TurnResult>((settle) => (resolve = settle))
+  accepted.catch(() => undefined)
+  const wake = (): void => {
+    if (waiting.size === 0) return
+    for (const waiter of waiting) waiter()
+    waiting.clear()
   }
-
-  /** Cancels its turn, or takes the prompt back where the turn has not begun. */
-  cancel(reason = 'cancelled by the app'): void {
-    if (!this.over) this.stop(reason)
-  }
-
-  /** Everything from the turn's beginning on, for each loop anew. */
-  async *[Symbol.asyncIterator](): AsyncIterator<TurnEvent> {
-    for (let index = 0; ; index++) {
-      while (index >= this.events.length) {
-        if (this.over) return
-        await new Promise<void>((resolve) => this.waiting.add(resolve))
+  const handle: TurnHandle = {
+    prompt,
+    result,
+    accepted,
+    cancel(reason = 'cancelled by the app') {
+      if (!over) stop(reason)
+    },
+    async *[Symbol.asyncIterator]() {
+      for (let index = 0; ; index++) {
+        while (index >= events.length) {
+          if (over) return
+          await new Promise<void>((again) => waiting.add(again))
+        }
+        yield events[index]!
       }
-      yield this.events[index]!
-    }
+    },
   }
-
-  /** @internal */
-  push(event: TurnEvent): void {
-    this.events.push(event)
-    this.wake()
-  }
-
-  /** @internal */
-  settle(result: TurnResult): void {
-    this.over = true
-    this.resolve(Object.freeze(result))
-    this.wake()
-  }
-
-  private wake(): void {
-    if (this.waiting.size === 0) return
-    for (const wake of this.waiting) wake()
-    this.waiting.clear()
+  return {
+    handle: Object.freeze(handle),
+    push(event) {
+      events.push(event)
+      wake()
+    },
+    settle(outcome) {
+      over = true
+      resolve(Object.freeze(outcome))
+      wake()
+    },
   }
 }
 

@@ -2,7 +2,8 @@ import { type Contribution, type ContributionInput, type MessageInput, type Owne
 import type { ContextLog, RunContext } from '@headrace/run-context'
 import type { EntryId, Session, SessionEvent, Signed } from '@headrace/session'
 import { AgentError } from '../contract/error.ts'
-import { TurnHandle, withdrawnResult } from './handle.ts'
+import type { TurnHandle } from '../contract/turn.ts'
+import { type PendingTurn, pendingTurn, withdrawnResult } from './handle.ts'
 import type { Reporter } from '../seams/report.ts'
 import { ownerOf } from '../seams/owner.ts'
 
@@ -13,7 +14,7 @@ export class Inbox {
   private readonly reporter: Reporter
   private readonly limit: number
   private readonly stop: (reason: string) => void
-  private readonly handles = new Map<number, TurnHandle>()
+  private readonly handles = new Map<number, PendingTurn>()
 
   constructor(options: { session: Session; contexts: ContextLog; reporter: Reporter; limit: number; stop: (reason: string) => void }) {
     this.session = options.session
@@ -33,13 +34,13 @@ export class Inbox {
       type: 'prompt/queued',
       data: { input: message, owner, ...(steer && { steer: true as const }), ...(context && { context: this.contexts.encode(context, this.session.length) }) },
     })
-    const handle = new TurnHandle(seq, this.session.flush(), (reason) => this.cancel(seq, reason))
+    const pending = pendingTurn(seq, this.session.flush(), (reason) => this.cancel(seq, reason))
     // A listener may have withdrawn it as soon as it was in the log.
-    if (this.session.ledger.isQueued(seq)) this.handles.set(seq, handle)
-    else handle.settle(withdrawnResult('it was withdrawn'))
+    if (this.session.ledger.isQueued(seq)) this.handles.set(seq, pending)
+    else pending.settle(withdrawnResult('it was withdrawn'))
     // A listener may have taken it back while it was appended.
     if (!this.session.ledger.queue.some((queued) => queued.seq === seq)) this.take(seq).settle(withdrawnResult('it was withdrawn as it was accepted'))
-    return handle
+    return pending.handle
   }
 
   /** A message that the model owes an answer to. */
@@ -85,15 +86,15 @@ export class Inbox {
   }
 
   /** The handle of a prompt that is taken. */
-  take(prompt: number | undefined): TurnHandle {
-    const handle = prompt === undefined ? undefined : this.handles.get(prompt)
-    if (handle) this.handles.delete(prompt!)
-    return handle ?? new TurnHandle(prompt, Promise.resolve(), this.stop)
+  take(prompt: number | undefined): PendingTurn {
+    const pending = prompt === undefined ? undefined : this.handles.get(prompt)
+    if (pending) this.handles.delete(prompt!)
+    return pending ?? pendingTurn(prompt, Promise.resolve(), this.stop)
   }
 
   /** Tells everyone who waits that their turn will not come in this process. */
   close(reason: 'withdrawn' | 'parked' | 'error', message: string): void {
-    for (const handle of this.handles.values()) handle.settle({ ...withdrawnResult(message), reason })
+    for (const pending of this.handles.values()) pending.settle({ ...withdrawnResult(message), reason })
     this.handles.clear()
   }
 }

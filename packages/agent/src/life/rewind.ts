@@ -1,21 +1,15 @@
 import type { Owner } from '@headrace/message'
 import type { Session, SessionEvent } from '@headrace/session'
-import type { AgentCore } from './core.ts'
+import type { RewindOptions } from '../contract/agent.ts'
 import { AgentError } from '../contract/error.ts'
-import { checkOptions, namesOf } from '../contract/options.ts'
+import { checkOptions, namesOf } from '../contract/check-options.ts'
+import type { Driver } from './driver.ts'
 
-/** How far a session goes back: `turns` or `to`, not both. */
-export interface RewindOptions {
-  /** How many of the turns that stand are taken back. Default: 1, the last one. */
-  readonly turns?: number
-  /** The number of the turn to whose beginning the session goes back. */
-  readonly to?: number
-  /** Ends a turn that runs, first. Default: a rewind is refused while one runs. */
-  readonly cancel?: boolean
-  /** What becomes of prompts that wait. Default: `keep`. */
-  readonly queue?: 'keep' | 'withdraw'
-  /** Why, for the log. */
-  readonly reason?: string
+/** What a rewind needs of its agent. */
+export interface RewindHost {
+  readonly session: Session
+  readonly driver: Driver
+  cancel(reason: string, queue: 'keep' | 'withdraw'): void
 }
 
 const OPTIONS = namesOf<RewindOptions>({ turns: true, to: true, cancel: true, queue: true, reason: true })
@@ -26,15 +20,15 @@ const OPTIONS = namesOf<RewindOptions>({ turns: true, to: true, cancel: true, qu
  *
  * @throws AgentError where a turn runs, or there is no such turn; StoreError
  */
-export async function rewind(core: AgentCore, owner: Owner, options: RewindOptions, reason: string): Promise<SessionEvent<'surface/rewind'>> {
-  const { session } = core
+export async function rewind(host: RewindHost, owner: Owner, options: RewindOptions, reason: string): Promise<SessionEvent<'surface/rewind'>> {
+  const { session } = host
   checkOptions('agent.rewind', options, OPTIONS)
   targetOf(session, options)
-  // Ahead of the pause: what is refused takes no place in the line away.
+  // Ahead of the pause: a rewind that is refused must not cost a waiting turn its slot.
   if (session.ledger.turn && options.cancel !== true) throw new AgentError('TURN_RUNS', 'a turn runs; let it end, or rewind with { cancel: true }')
-  return core.driver.between(async () => {
-    core.cancel(reason, options.queue ?? 'keep')
-    await core.driver.idle()
+  return host.driver.between(async () => {
+    host.cancel(reason, options.queue ?? 'keep')
+    await host.driver.idle()
     // Asked again: another rewind may have come in front.
     const event = session.append<'surface/rewind'>({ type: 'surface/rewind', data: { turn: targetOf(session, options), owner, reason } })
     await session.flush()

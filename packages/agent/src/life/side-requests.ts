@@ -1,7 +1,7 @@
 import { CancelledError } from '../contract/error.ts'
 
 /** The side requests that run. One that does not end before ends with the agent. */
-export class Asides {
+export class SideRequests {
   private readonly ending = new AbortController()
   private readonly running = new Set<Promise<unknown>>()
 

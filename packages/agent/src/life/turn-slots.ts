@@ -1,21 +1,21 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** A place that is taken, and by how many turns: one, and those that began inside of it. */
-interface Place {
+/** A slot that is taken, and by how many turns: one, and those that began inside of it. */
+interface Slot {
   users: number
 }
 
 /**
- * The turns of an app that run at once: not more than there are places; the others wait in the order they came.
+ * Bounds the turns of an app that run at once; the others wait in the order they came.
  *
- * A turn may wait for one that begins inside of it, as a subagent's does. If all did, and those stood in line, nobody would ever go on. So
- * a turn in the upper half of the places lets what begins inside of it share its place: such a turn never waits for the line, it ends,
- * and hands its place on. In the lower half nothing is shared: to follow what begins inside of what costs each promise a little.
+ * A turn may wait for one that begins inside of it, as a subagent's does. If all did, and the inner ones had to queue, nobody would ever
+ * go on. So a turn in the upper half of the slots shares its slot with the turns that begin inside of it: such a turn never queues, it
+ * ends, and its slot is handed on. In the lower half nothing is shared: following the asynchronous context costs each promise a little.
  */
-export class Places {
+export class TurnSlots {
   private readonly limit: number
-  private readonly inside = new AsyncLocalStorage<Place>()
-  private readonly line = new Set<() => void>()
+  private readonly inside = new AsyncLocalStorage<Slot>()
+  private readonly queue = new Set<() => void>()
   private taken = 0
   private turns = 0
 
@@ -23,56 +23,56 @@ export class Places {
     this.limit = limit
   }
 
-  /** Turns that run, and that wait for a place. */
+  /** Turns that run, and that wait for a slot. */
   get load(): { readonly running: number; readonly waiting: number } {
-    return { running: this.turns, waiting: this.line.size }
+    return { running: this.turns, waiting: this.queue.size }
   }
 
-  /** Runs a turn as soon as there is a place for it; not at all once `giveUp` is aborted. */
+  /** Runs a turn as soon as there is a slot for it; not at all once `giveUp` is aborted. */
   async run(giveUp: AbortSignal, turn: () => Promise<void>): Promise<void> {
     const outer = this.inside.getStore()
     const shared = outer && outer.users > 0
     // Without a wait where one is free.
-    if (!shared && !this.take() && !await this.stand(giveUp)) return
-    const place = shared ? outer : { users: 0 }
-    place.users++
+    if (!shared && !this.take() && !await this.wait(giveUp)) return
+    const slot = shared ? outer : { users: 0 }
+    slot.users++
     this.turns++
     try {
-      await (shared || this.taken * 2 <= this.limit ? turn() : this.inside.run(place, turn))
+      await (shared || this.taken * 2 <= this.limit ? turn() : this.inside.run(slot, turn))
     } finally {
       this.turns--
-      if (--place.users === 0) this.leave()
+      if (--slot.users === 0) this.leave()
     }
   }
 
-  /** True with a place. */
+  /** True with a slot. */
   private take(): boolean {
     if (this.taken >= this.limit) return false
     this.taken++
     return true
   }
 
-  /** Waits in line. True with a place, which is taken by then. */
-  private stand(giveUp: AbortSignal): Promise<boolean> {
+  /** Waits in the queue. True with a slot, which is taken by then. */
+  private wait(giveUp: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const called = (): void => {
         giveUp.removeEventListener('abort', left)
         resolve(true)
       }
       const left = (): void => {
-        this.line.delete(called)
+        this.queue.delete(called)
         resolve(false)
       }
-      this.line.add(called)
+      this.queue.add(called)
       giveUp.addEventListener('abort', left, { once: true })
     })
   }
 
-  /** Hands the place to who waits longest. */
+  /** Hands the slot to the turn that waits longest. */
   private leave(): void {
-    const [first] = this.line
+    const [first] = this.queue
     if (!first) return void this.taken--
-    this.line.delete(first)
+    this.queue.delete(first)
     first()
   }
 }

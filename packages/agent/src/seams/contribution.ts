@@ -1,7 +1,8 @@
-import { type Contribution, type ContributionInput, type Owner, digestOf, isBlank, toContribution } from '@headrace/message'
+import { type Contribution, type Owner, digestOf, isBlank, toContribution } from '@headrace/message'
+import type { OverrideNote } from '../contract/events.ts'
 import { describe } from './decision-rule.ts'
 import { type Hook, contributorOf, pluginOfHook } from './hooks.ts'
-import type { OverrideNote, Reporter } from './report.ts'
+import type { Reporter } from './report.ts'
 import { type Place, byPlace, compare, ownerOf } from './owner.ts'
 import { Override, type SeamRule, unwrap } from './dispatch.ts'
 import { isList, isObject, isPlainObject, strayKey } from './guards.ts'
@@ -12,21 +13,6 @@ export interface Piece extends Place {
   readonly owner: Owner
   readonly source: Hook
 }
-
-/** What `agent/request-messages` returns: framing around the history, for this request only. */
-export interface RequestMessages {
-  readonly before: readonly ContributionInput[]
-  readonly after: readonly ContributionInput[]
-}
-
-/** A message of a listener that signs it with a key of its own: `plugin/key`. */
-export interface KeyedContribution {
-  readonly key: string
-  readonly message: ContributionInput
-}
-
-/** What `additionalContext` takes; without a key it is signed with the seam's name. */
-export type ContextInput = ContributionInput | KeyedContribution
 
 /** Messages around a history, each with its owner. */
 export interface Pieces {

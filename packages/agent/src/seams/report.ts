@@ -1,32 +1,9 @@
 import type { Context } from 'cordis'
 import { isA, messageOf } from '@headrace/message'
-import type { Agent } from '../life/agent.ts'
+import type { Agent } from '../contract/agent.ts'
+import type { OverrideNote, Report } from '../contract/events.ts'
 import { SeamError } from '../contract/error.ts'
 import { type Hook, Hooks, pluginOfHook } from './hooks.ts'
-
-/** Something that went wrong and did not stop the agent: who, where, what. Also in Cordis' log. `unknown`: `seam` is no event that there is. */
-export interface Report {
-  readonly kind: 'lost' | 'late' | 'failed' | 'repaired' | 'loading' | 'unknown'
-  readonly plugin: string
-  readonly seam: string
-  readonly problem: string
-}
-
-/** A listener that replaced what others contributed, on purpose. */
-export interface OverrideNote {
-  readonly plugin: string
-  readonly seam: string
-  readonly reason: string
-  /** Owners of what was left out. */
-  readonly dropped: readonly string[]
-}
-
-declare module '@headrace/session' {
-  interface EventMap {
-    /** A listener left out what others contributed, on purpose (L15). Never surface. */
-    'agent/override': OverrideNote
-  }
-}
 
 /** Collects what the seams of one agent have to say; in `strict` a lost contribution is an error (L15). */
 export class Reporter {

@@ -1,7 +1,7 @@
 import type { Context } from 'cordis'
 import { type Chunk, type Failure, type Owner, type Request, type UserMessage, toContent } from '@headrace/message'
 import type { OwnedConfig, Signed } from '@headrace/session'
-import type { Agent } from '../life/agent.ts'
+import type { Agent } from '../contract/agent.ts'
 import { configRule } from './config-rule.ts'
 import { type Piece, type Pieces, mergeList, messagesRule, prefixRule } from './contribution.ts'
 import { decisionRule, describe, errorRule } from './decision-rule.ts'
@@ -13,7 +13,7 @@ import { type Reporter, emitGuarded, problemOf } from './report.ts'
 import { ownerOf } from './owner.ts'
 import { type SeamRule, type SeamRun, cancelled, dispatchSeam, unwrap } from './dispatch.ts'
 import { dispatchStream } from './stream-dispatch.ts'
-import type { Answer, CallDecision, ToolCall, ToolOutcome } from '../contract/tool.ts'
+import type { Permission, CallDecision, ToolCall, ToolOutcome } from '../contract/tool.ts'
 import type { Step, Turn } from '../contract/turn.ts'
 
 const NOTHING: readonly never[] = Object.freeze([])
@@ -116,9 +116,9 @@ export class Seams {
     return this.dispatch('tools/pre-execute', turn, [call], rule, own)
   }
 
-  ask(turn: Turn, call: ToolCall, question: string): Promise<Answer> {
-    const rule = decisionRule("'allow' or { deny }", (value): value is Answer => value === 'allow' || hasString(value, 'deny'))
-    return this.dispatch('tools/ask', turn, [call, question], rule, (): Answer => ({ deny: 'it needs a permission, and there is nobody here to give it' }), 'none')
+  ask(turn: Turn, call: ToolCall, question: string): Promise<Permission> {
+    const rule = decisionRule("'allow' or { deny }", (value): value is Permission => value === 'allow' || hasString(value, 'deny'))
+    return this.dispatch('tools/ask', turn, [call, question], rule, (): Permission => ({ deny: 'it needs a permission, and there is nobody here to give it' }), 'none')
   }
 
   /** A listener may take as long as the tool. `signal` is aborted later than the turn's: a running tool gets a moment to finish. */

@@ -1,7 +1,6 @@
 import { type Chunk, isA } from '@headrace/message'
-import { ModelError } from '../contract/adapter.ts'
 import { describe } from './decision-rule.ts'
-import { SeamError } from '../contract/error.ts'
+import { ModelError, SeamError } from '../contract/error.ts'
 import { disown } from './guards.ts'
 import { type Hook, pluginOfHook } from './hooks.ts'
 import { problemOf } from './report.ts'

@@ -1,6 +1,7 @@
+import type { Context } from 'cordis'
 import { nearest } from '@headrace/message'
-import type { AgentCore } from '../life/core.ts'
 import { type Hook, Hooks, pluginOfHook } from './hooks.ts'
+import type { Reporter } from './report.ts'
 
 /** Every event under a name of ours; a test holds them to what is declared. Those of the loader and of skills are here as a slip in them is as silent. */
 export const EVENTS: readonly string[] = Object.freeze([
@@ -14,14 +15,14 @@ const OURS = /^(?:agent|tools|llm|session|loader|skills)\//
 const told = new WeakSet<Hook>()
 
 /** Reports listeners of events that nobody dispatches: Cordis takes any name, and a deny rule under a mistyped one denies nothing. */
-export function reportUnknownEvents(core: AgentCore): void {
-  const hooks = new Hooks(core.rootContext)
+export function reportUnknownEvents(root: Context, agent: string, reporter: Reporter): void {
+  const hooks = new Hooks(root)
   for (const event of hooks.events()) {
     if (!OURS.test(event) || EVENTS.includes(event)) continue
-    for (const hook of hooks.of(event, core.id)) {
+    for (const hook of hooks.of(event, agent)) {
       if (told.has(hook)) continue
       told.add(hook)
-      core.reporter.report({ kind: 'unknown', plugin: pluginOfHook(hook), seam: event, problem: `there is no such event, so it is never called${meant(event)}` })
+      reporter.report({ kind: 'unknown', plugin: pluginOfHook(hook), seam: event, problem: `there is no such event, so it is never called${meant(event)}` })
     }
   }
 }

@@ -1,17 +1,21 @@
 import type { Context } from 'cordis'
 import { strict } from '@headrace/config'
-import { AgentsService } from './agents.ts'
-import { LlmService } from './llm.ts'
-import { SessionsService } from './sessions.ts'
 import { type Settings, SettingsSchema } from '../contract/settings.ts'
-import { SystemService } from './system.ts'
-import { ToolsService } from './tools.ts'
+import { AdapterRegistry } from '../turn/adapters.ts'
+import { SystemRegistry } from '../turn/system-registry.ts'
+import { ToolRegistry } from '../turn/tool-registry.ts'
+import { agentsService } from './agents.ts'
+import { llmService } from './llm.ts'
+import { StoreRegistry, sessionsService } from './sessions.ts'
+import { systemService } from './system.ts'
+import { toolsService } from './tools.ts'
 
 export const name = 'agent'
 export const Config = strict(SettingsSchema)
 
-/** Loads the five services: sessions, llm, tools, system, agents. */
+/** Loads the five services: sessions, llm, tools, system, agents. What they register is reached through them alone. */
 export async function apply(ctx: Context, config: Settings): Promise<void> {
-  for (const service of [SessionsService, LlmService, ToolsService, SystemService]) await ctx.plugin(service)
-  await ctx.plugin(AgentsService, config)
+  const [stores, llm, tools, system] = [new StoreRegistry(), new AdapterRegistry(), new ToolRegistry(), new SystemRegistry()]
+  for (const service of [sessionsService(stores), llmService(llm), toolsService(tools), systemService(system)]) await ctx.plugin(service)
+  await ctx.plugin(agentsService({ llm, tools, system, store: () => stores.current }), config)
 }

@@ -10,28 +10,43 @@ declare module 'cordis' {
 }
 
 /** `ctx.sessions`: where logs are kept. Without a store plugin they stay in memory. */
-export class SessionsService extends Service {
-  private readonly memory = new MemoryStore()
-  private readonly stores: { readonly store: SessionStore; readonly plugin: string }[] = []
-
-  constructor(ctx: Context) {
-    super(ctx, 'sessions')
-  }
-
+export interface SessionsService {
   /** The store in use. */
-  get current(): SessionStore {
-    return this.stores[0]?.store ?? this.memory
-  }
-
+  readonly current: SessionStore
   /** Registers the store; goes with the caller's plugin. @throws AgentError where another plugin registered one */
-  store(store: SessionStore): () => void {
-    const [other] = this.stores
-    if (other) throw new AgentError('STORE_TAKEN', `plugin ${other.plugin} has registered a session store already; load one store plugin`)
-    const entry = { store, plugin: pluginOf(this.ctx) }
-    const { stores } = this
-    return this.ctx.effect(() => {
-      stores.push(entry)
-      return () => void stores.splice(stores.indexOf(entry), 1)
-    }, 'ctx.sessions.store()')
+  store(store: SessionStore): () => void
+}
+
+/** The store that is registered, if one is. */
+export class StoreRegistry {
+  readonly entries: { readonly store: SessionStore; readonly plugin: string }[] = []
+  private readonly memory = new MemoryStore()
+
+  get current(): SessionStore {
+    return this.entries[0]?.store ?? this.memory
+  }
+}
+
+/** The service over a registry. */
+export function sessionsService(registry: StoreRegistry): new (ctx: Context) => Service & SessionsService {
+  const { entries } = registry
+  return class Sessions extends Service implements SessionsService {
+    constructor(ctx: Context) {
+      super(ctx, 'sessions')
+    }
+
+    get current(): SessionStore {
+      return registry.current
+    }
+
+    store(store: SessionStore): () => void {
+      const [other] = entries
+      if (other) throw new AgentError('STORE_TAKEN', `plugin ${other.plugin} has registered a session store already; load one store plugin`)
+      const entry = { store, plugin: pluginOf(this.ctx) }
+      return this.ctx.effect(() => {
+        entries.push(entry)
+        return () => void entries.splice(entries.indexOf(entry), 1)
+      }, 'ctx.sessions.store()')
+    }
   }
 }

@@ -1,10 +1,10 @@
 import { type Context, Service } from 'cordis'
-import { type JsonObject, type Owner, type ToolSchema, copyJson, copyList, messageOf } from '@headrace/message'
-import { byCodeUnits } from '@headrace/session'
+import { copyJson } from '@headrace/message'
 import { AgentError } from '../contract/error.ts'
-import { type Parameters, toParameters } from '../turn/parameters.ts'
-import { ownerOf, pluginOf, scopeOf, serves } from '../seams/owner.ts'
 import type { ToolDefinition } from '../contract/tool.ts'
+import { ownerOf, pluginOf } from '../seams/owner.ts'
+import { toParameters } from '../turn/parameters.ts'
+import type { ToolEntry, ToolRegistry } from '../turn/tool-registry.ts'
 
 declare module 'cordis' {
   interface Context {
@@ -12,123 +12,37 @@ declare module 'cordis' {
   }
 }
 
-/** A tool that is registered. */
-export interface ToolEntry {
-  readonly definition: ToolDefinition
-  readonly ctx: Context
-  readonly plugin: string
-  readonly owner: Owner
-  readonly schema: ToolSchema
-  /** Checks the parsed arguments of a call. */
-  readonly parse: Parameters['parse']
-}
-
-/** The tools at a boundary: what the model is told, and who would run. */
-export interface ToolsSnapshot {
-  readonly tools?: readonly ToolSchema[]
-  readonly owners?: Readonly<Record<string, Owner>>
-  readonly entries: ReadonlyMap<string, ToolEntry>
-}
-
-/** The tools, apart from Cordis. */
-export class ToolRegistry {
-  private readonly entries = new Set<ToolEntry>()
-  private version = 0
-  private readonly last = new Map<string, {
-    readonly version: number; readonly recorded: readonly ToolSchema[] | undefined; readonly snapshot: ToolsSnapshot
-  }>()
-
-  /** @throws AgentError for a name that a tool of the same or of every agent has */
-  add(entry: ToolEntry): () => void {
-    const scope = scopeOf(entry.ctx)
-    for (const other of this.entries) {
-      const theirs = scopeOf(other.ctx)
-      if (other.schema.name === entry.schema.name && (scope === undefined || theirs === undefined || scope === theirs)) {
-        throw new AgentError('TOOL_TAKEN', `there is a tool ${JSON.stringify(entry.schema.name)} of plugin ${other.plugin} already; plugin ${entry.plugin} must give its own another name`)
-      }
-    }
-    this.entries.add(entry)
-    this.version++
-    return () => {
-      if (this.entries.delete(entry)) this.version++
-    }
-  }
-
-  /** Whether a tool is still registered. */
-  has(entry: ToolEntry): boolean {
-    return this.entries.has(entry)
-  }
-
-  /** In order of name (code units). A tool that means what the log has recorded under its name keeps the recorded text. */
-  snapshot(agent: string, recorded: readonly ToolSchema[] | undefined): ToolsSnapshot {
-    const last = this.last.get(agent)
-    if (last && last.version === this.version && (last.recorded === recorded || last.snapshot.tools === recorded)) return last.snapshot
-    const mine = [...this.entries].filter((entry) => serves(entry.ctx, agent)).sort((a, b) => byCodeUnits(a.schema.name, b.schema.name))
-    const old = new Map(recorded?.map((tool) => [tool.name, tool]))
-    const tools = mine.map(({ schema }) => {
-      const known = old.get(schema.name)
-      return known && sameMeaning(known, schema) ? known : schema
-    })
-    const entries = new Map(mine.map((entry) => [entry.schema.name, entry]))
-    const owners = () => copyJson(Object.fromEntries(mine.map(({ schema, owner }) => [schema.name, owner])))
-    const snapshot: ToolsSnapshot = tools.length === 0 ? { entries } : { entries, tools: copyList(tools), owners: owners() }
-    this.last.set(agent, { version: this.version, recorded, snapshot })
-    return snapshot
-  }
-
-  /** Drops what was kept of an agent that is gone. */
-  forget(agent: string): void {
-    this.last.delete(agent)
-  }
-}
-
-/** Equal but for the order of keys, which means nothing in JSON Schema. */
-function sameMeaning(a: unknown, b: unknown): boolean {
-  if (a === b) return true
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null || Array.isArray(a) !== Array.isArray(b)) return false
-  const [ours, theirs] = [a as Record<string, unknown>, b as Record<string, unknown>]
-  const keys = Object.keys(ours)
-  return keys.length === Object.keys(theirs).length && keys.every((key) => Object.hasOwn(theirs, key) && sameMeaning(ours[key], theirs[key]))
-}
-
 /** `ctx.tools`: what the model may call. */
-export class ToolsService extends Service {
-  readonly registry = new ToolRegistry()
-
-  constructor(ctx: Context) {
-    super(ctx, 'tools')
-  }
-
-  /** Adds a tool; goes with the caller's plugin. On `agent.ctx` it is that agent's alone. @throws AgentError for a wrong definition or a name that is taken */
-  define<Input>(definition: ToolDefinition<Input>): () => void {
-    const { ctx, registry } = this
-    const plugin = pluginOf(ctx)
-    const { name, description, parameters, execute } = definition
-    if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) throw new AgentError('TOOL_INVALID', `plugin ${plugin}: a tool's name is 1 to 64 letters, digits, "_" or "-", not ${JSON.stringify(name)}`)
-    if (typeof description !== 'string' || !description.isWellFormed()) throw new AgentError('TOOL_INVALID', `plugin ${plugin}: tool ${name} needs a description`)
-    if (typeof execute !== 'function') throw new AgentError('TOOL_INVALID', `plugin ${plugin}: tool ${name} needs execute()`)
-    if (typeof parameters !== 'object' || parameters === null) throw new AgentError('TOOL_INVALID', `plugin ${plugin}: tool ${name} needs parameters: a Zod schema, or JSON Schema such as { type: 'object' }`)
-    const { schema, parse } = toParameters(name, parameters as ToolDefinition['parameters'])
-    const entry: ToolEntry = {
-      definition: definition as unknown as ToolDefinition, ctx, plugin, owner: ownerOf(plugin, name), parse,
-      schema: copyJson({ name, description, parameters: schema }),
-    }
-    return ctx.effect(() => registry.add(entry), `ctx.tools.define(${JSON.stringify(name)})`)
-  }
+export interface ToolsService {
+  /**
+   * Adds a tool; goes with the caller's plugin. On `agent.ctx` it is that agent's alone.
+   *
+   * @throws AgentError for a wrong definition or a name that is taken
+   */
+  define<Input>(definition: ToolDefinition<Input>): () => void
 }
 
-/** The arguments of a call, parsed and checked. @throws AgentError that tells the model what does not fit */
-export function parseArguments(entry: ToolEntry, text: string): { readonly input: unknown; readonly json: JsonObject } {
-  let json: unknown
-  try {
-    json = text.trim() === '' ? {} : JSON.parse(text)
-  } catch (error) {
-    throw new AgentError('ARGUMENTS_INVALID', `The arguments are not JSON (${messageOf(error)}).`)
-  }
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new AgentError('ARGUMENTS_INVALID', 'The arguments must be a JSON object.')
-  try {
-    return { json: copyJson(json as JsonObject, 'arguments'), input: entry.parse(structuredClone(json)) }
-  } catch (error) {
-    throw new AgentError('ARGUMENTS_INVALID', `The arguments do not fit: ${messageOf(error)}.`)
+/** The service over a registry, which nothing but this closure holds (L14). */
+export function toolsService(registry: ToolRegistry): new (ctx: Context) => Service & ToolsService {
+  return class Tools extends Service implements ToolsService {
+    constructor(ctx: Context) {
+      super(ctx, 'tools')
+    }
+
+    define<Input>(definition: ToolDefinition<Input>): () => void {
+      const { ctx } = this
+      const plugin = pluginOf(ctx)
+      const { name, description, parameters, execute } = definition
+      if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) throw new AgentError('TOOL_INVALID', `plugin ${plugin}: a tool's name is 1 to 64 letters, digits, "_" or "-", not ${JSON.stringify(name)}`)
+      if (typeof description !== 'string' || !description.isWellFormed()) throw new AgentError('TOOL_INVALID', `plugin ${plugin}: tool ${name} needs a description`)
+      if (typeof execute !== 'function') throw new AgentError('TOOL_INVALID', `plugin ${plugin}: tool ${name} needs execute()`)
+      if (typeof parameters !== 'object' || parameters === null) throw new AgentError('TOOL_INVALID', `plugin ${plugin}: tool ${name} needs parameters: a Zod schema, or JSON Schema such as { type: 'object' }`)
+      const { schema, parse } = toParameters(name, parameters as ToolDefinition['parameters'])
+      const entry: ToolEntry = {
+        definition: definition as unknown as ToolDefinition, ctx, plugin, owner: ownerOf(plugin, name), parse,
+        schema: copyJson({ name, description, parameters: schema }),
+      }
+      return ctx.effect(() => registry.add(entry), `ctx.tools.define(${JSON.stringify(name)})`)
+    }
   }
 }

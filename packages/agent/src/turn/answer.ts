@@ -1,5 +1,5 @@
 import { type AssistantMessage, type Chunk, type Digest, type FinishReason, type JsonObject, type OnRepair, type ReasoningBlock, type TextBlock, type ToolCallBlock, type Usage, copyJson, defined, toWellFormed } from '@headrace/message'
-import { ModelError } from '../contract/adapter.ts'
+import { ModelError } from '../contract/error.ts'
 import { toChunk } from './chunk.ts'
 
 type Draft<B> = { -readonly [K in keyof B]: B[K] }

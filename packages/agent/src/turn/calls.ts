@@ -1,6 +1,5 @@
 import { type ToolMessage, callsOf, copyJson, defined, isA, messageOf } from '@headrace/message'
 import { type CallOutcome, type EventDraft, type Signed, honestResult } from '@headrace/session'
-import type { AgentCore } from '../life/core.ts'
 import { describe } from '../seams/decision-rule.ts'
 import { disown } from '../seams/guards.ts'
 import { CancelledError, SeamError } from '../contract/error.ts'
@@ -8,10 +7,14 @@ import { wireOrder } from '../seams/contribution.ts'
 import { errorOutcome, toOutcome } from '../seams/outcome.ts'
 import { cancelled } from '../seams/dispatch.ts'
 import type { Finished } from '../seams/seams.ts'
-import type { Answer, CallDecision, ToolCall, ToolOutcome } from '../contract/tool.ts'
-import { type ToolEntry, type ToolsSnapshot, parseArguments } from '../services/tools.ts'
+import type { Permission, CallDecision, ToolCall, ToolOutcome } from '../contract/tool.ts'
+import { type ToolEntry, type ToolsSnapshot, parseArguments } from './tool-registry.ts'
 import { type Timer, startTimer } from '../seams/timer.ts'
 import type { Turn } from '../contract/turn.ts'
+import type { TurnHost } from './host.ts'
+
+/** What a batch needs of its agent. */
+type CallHost = Pick<TurnHost, 'session' | 'settings' | 'seams' | 'reporter' | 'departures' | 'tools' | 'view'>
 
 /** A call that may run: judged, with its arguments as the tool takes them. */
 interface Allowed {
@@ -25,15 +28,15 @@ interface Allowed {
  * comes; one that does not come is left to the end of the step, which tells the model so (L16).
  */
 export class CallBatch {
-  private readonly core: AgentCore
+  private readonly host: CallHost
   private readonly turn: Turn
   private readonly tools: ToolsSnapshot
   private readonly assistant: number
   /** Aborted a moment after the turn is: what still runs then is abandoned. */
   private readonly abandon = new AbortController()
 
-  constructor(core: AgentCore, turn: Turn, tools: ToolsSnapshot, assistant: number) {
-    this.core = core
+  constructor(host: CallHost, turn: Turn, tools: ToolsSnapshot, assistant: number) {
+    this.host = host
     this.turn = turn
     this.tools = tools
     this.assistant = assistant
@@ -48,14 +51,14 @@ export class CallBatch {
       else this.finish(judged.call, { outcome: judged.refused, contexts: [] }, judged.outcome)
     }
     if (allowed.length === 0) return
-    const { session } = this.core
+    const { session } = this.host
     session.append(allowed.map(({ call }): EventDraft => ({ type: 'tool/start', data: { assistant: this.assistant, index: call.index } })))
     await session.flush()
     await this.runAll(allowed)
   }
 
   private blocks(): ReturnType<typeof callsOf> {
-    const event = this.core.session.at(this.assistant)
+    const event = this.host.session.at(this.assistant)
     return event?.type === 'assistant/message' ? callsOf(event.data.message) : []
   }
 
@@ -63,7 +66,7 @@ export class CallBatch {
     const place = { id: block.id, name: block.name, index }
     const entry = this.tools.entries.get(block.name)
     if (!entry) return { call: place, refused: errorOutcome(`There is no tool ${JSON.stringify(block.name)}. There is: ${[...this.tools.entries.keys()].join(', ') || 'none'}.`), outcome: 'error' }
-    if (!this.core.tools.has(entry)) return { call: place, refused: errorOutcome(goneText(block.name)), outcome: 'error' }
+    if (!this.host.tools.has(entry)) return { call: place, refused: errorOutcome(goneText(block.name)), outcome: 'error' }
     let parsed: ReturnType<typeof parseArguments>
     try {
       parsed = parseArguments(entry, block.arguments)
@@ -76,14 +79,14 @@ export class CallBatch {
     return { call, refused: errorOutcome(`The call was denied: ${answer.deny}`), outcome: 'denied' }
   }
 
-  private async decide(call: ToolCall, entry: ToolEntry, input: unknown): Promise<Answer> {
+  private async decide(call: ToolCall, entry: ToolEntry, input: unknown): Promise<Permission> {
     try {
-      const decision = await this.core.seams.preExecute(this.turn, call, () => ownDecision(call, entry, input))
+      const decision = await this.host.seams.preExecute(this.turn, call, () => ownDecision(call, entry, input))
       if (decision === 'allow' || 'deny' in decision) return decision
-      return await this.core.seams.ask(this.turn, call, decision.ask)
+      return await this.host.seams.ask(this.turn, call, decision.ask)
     } catch (error) {
       if (this.turn.signal.aborted) throw cancelled(this.turn.signal)
-      this.core.reporter.failed(error, 'tools/pre-execute')
+      this.host.reporter.failed(error, 'tools/pre-execute')
       return { deny: `what decides on it failed (${messageOf(error)})` }
     }
   }
@@ -93,7 +96,7 @@ export class CallBatch {
     const waiting = [...allowed]
     let timer: Timer
     const onAbort = (): void => {
-      timer = startTimer(this.core.settings.grace, () => this.abandon.abort(new CancelledError('abandoned')))
+      timer = startTimer(this.host.settings.grace, () => this.abandon.abort(new CancelledError('abandoned')))
     }
     this.turn.signal.addEventListener('abort', onAbort, { once: true })
     try {
@@ -110,7 +113,7 @@ export class CallBatch {
       await settle(group)
     } finally {
       // Written down as started, and known not to be.
-      for (const { call } of waiting) this.core.session.append(honestResult({ assistant: this.assistant, ...call, started: false }))
+      for (const { call } of waiting) this.host.session.append(honestResult({ assistant: this.assistant, ...call, started: false }))
       clearTimeout(timer)
       this.turn.signal.removeEventListener('abort', onAbort)
     }
@@ -121,7 +124,7 @@ export class CallBatch {
     const outcome = await this.execute(call, entry, input)
     // Abandoned: the end of the step says that its outcome is unknown.
     if (!outcome) return
-    const { reporter, seams } = this.core
+    const { reporter, seams } = this.host
     let finished: Finished = { outcome, contexts: [] }
     let broken: Error | undefined
     try {
@@ -136,18 +139,18 @@ export class CallBatch {
 
   private async execute(call: ToolCall, entry: ToolEntry, input: unknown): Promise<ToolOutcome | undefined> {
     try {
-      const limit = entry.definition.timeout ?? this.core.settings.toolTimeout
-      return await this.core.seams.execute(this.turn, call, limit, this.abandon.signal, () => this.perform(call, entry, input, limit))
+      const limit = entry.definition.timeout ?? this.host.settings.toolTimeout
+      return await this.host.seams.execute(this.turn, call, limit, this.abandon.signal, () => this.perform(call, entry, input, limit))
     } catch (error) {
       if (this.abandon.signal.aborted) return undefined
-      if (isA(error, SeamError)) this.core.reporter.failed(error, 'tools/execute')
+      if (isA(error, SeamError)) this.host.reporter.failed(error, 'tools/execute')
       return errorOutcome(messageOf(error))
     }
   }
 
   /** Runs the tool itself, against its clock, the turn, and the departure of its plugin. */
   private perform(call: ToolCall, entry: ToolEntry, input: unknown, limit: number): Promise<ToolOutcome> {
-    const { settings, departures, tools } = this.core
+    const { settings, departures, tools } = this.host
     // It was there when it was judged; others were judged since, and a listener may have waited.
     if (!tools.has(entry)) return Promise.resolve(errorOutcome(goneText(call.name)))
     if (this.turn.signal.aborted) return Promise.resolve(errorOutcome(`The tool ${call.name} was not run: the turn was cancelled.`))
@@ -167,8 +170,8 @@ export class CallBatch {
         resolve(errorOutcome(`The tool ${call.name} is gone: its plugin was unloaded while it ran. It may have had its effect.`))
       })
       this.abandon.signal.addEventListener('abort', () => reject(cancelled(this.abandon.signal)), { once: true })
-      const run = { agent: this.core.view(entry.plugin), turn: this.turn, call, signal: own.signal }
-      const repaired = (at: string): void => this.core.reporter.report({ kind: 'repaired', plugin: entry.plugin, seam: 'tools/execute', problem: `${at} had a lone surrogate; it was replaced` })
+      const run = { agent: this.host.view(entry.plugin), turn: this.turn, call, signal: own.signal }
+      const repaired = (at: string): void => this.host.reporter.report({ kind: 'repaired', plugin: entry.plugin, seam: 'tools/execute', problem: `${at} had a lone surrogate; it was replaced` })
       Promise.resolve().then(() => entry.definition.execute(input as never, run))
         .then((output) => toOutcome(output, `result of ${call.name}`, settings.limits.toolOutput, repaired))
         .then(resolve, (error: unknown) => resolve(errorOutcome(messageOf(error))))
@@ -184,7 +187,7 @@ export class CallBatch {
     const { content, error } = outcome
     const message: ToolMessage = copyJson({ role: 'tool', content: [{ type: 'tool-result', id: call.id, name: call.name, content, ...(error && { error }) }] } as const)
     const additionalContext: readonly Signed<Finished['contexts'][number]['message']>[] = wireOrder(contexts).map(({ message: context, owner }) => ({ message: context, owner }))
-    this.core.session.append({
+    this.host.session.append({
       type: 'tool/result',
       data: defined({
         assistant: this.assistant, index: call.index, message, outcome: kind, owner,

@@ -3,8 +3,8 @@ import type { EpochHeader, HistorySnapshot, OwnedConfig } from '@headrace/sessio
 import type { RunContext } from '@headrace/run-context'
 import { type Piece, type Pieces, wireOrder } from '../seams/contribution.ts'
 import type { Prefix } from './prefix.ts'
-import type { SystemSnapshot } from '../services/system.ts'
-import type { ToolsSnapshot } from '../services/tools.ts'
+import type { SystemSnapshot } from './system-registry.ts'
+import type { ToolsSnapshot } from './tool-registry.ts'
 
 /** The three snapshots of a boundary (L3). */
 export interface Boundary {

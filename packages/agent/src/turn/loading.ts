@@ -1,15 +1,15 @@
-import type { AgentCore } from '../life/core.ts'
+import type { Context } from 'cordis'
+import type { Reporter } from '../seams/report.ts'
 import { loadingFiber } from '../seams/hooks.ts'
 import { cancelled } from '../seams/dispatch.ts'
 
-/** Waits until no plugin of the app is loading, looking again after each that settles; bounded, abortable (L5). */
-export async function settleLoading(core: AgentCore, signal: AbortSignal): Promise<void> {
-  const limit = core.settings.loadTimeout
+/** Waits until no plugin of the app is loading, looking again after each that settles; at most `limit` ms, abortable (L5). */
+export async function settleLoading(root: Context, limit: number, reporter: Reporter, signal: AbortSignal): Promise<void> {
   const until = performance.now() + limit
-  for (let fiber = loadingFiber(core.rootContext); fiber; fiber = loadingFiber(core.rootContext)) {
+  for (let fiber = loadingFiber(root); fiber; fiber = loadingFiber(root)) {
     const left = until - performance.now()
     if (left <= 0) {
-      core.reporter.report({ kind: 'loading', plugin: fiber.name, seam: 'agent/session-prefix', problem: `it was still loading after ${limit} ms; the first turn went on without it` })
+      reporter.report({ kind: 'loading', plugin: fiber.name, seam: 'agent/session-prefix', problem: `it was still loading after ${limit} ms; the first turn went on without it` })
       return
     }
     await settled(fiber.await(), left, signal)

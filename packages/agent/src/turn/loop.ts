@@ -1,13 +1,12 @@
-import { type AssistantMessage, type Failure, type Request, isA, messageOf } from '@headrace/message'
+import { type AssistantMessage, type Failure, type Request, isA, messageOf, splitModel } from '@headrace/message'
 import { type EpochHeader, type ErrorRecord, type EventDraft, type OwnedConfig, type QueuedPrompt, type SessionEvent, type TurnReason, assembleRequest, proveRequest } from '@headrace/session'
-import { ModelError } from '../contract/adapter.ts'
 import { AnswerDraft } from './answer.ts'
 import { CallBatch } from './calls.ts'
 import { withFields } from './config-seed.ts'
 import { type Boundary, type Framing, compose, frame } from './header.ts'
 import { wireOrder } from '../seams/contribution.ts'
-import type { AgentCore, RunningTurn } from '../life/core.ts'
-import { CancelledError, LimitError, ParkedError, SeamError, toRecord } from '../contract/error.ts'
+import { CancelledError, LimitError, ModelError, ParkedError, SeamError, toRecord } from '../contract/error.ts'
+import type { RunningTurn, TurnHost } from './host.ts'
 import { settleLoading } from './loading.ts'
 import { type Prefix, prefixOf } from './prefix.ts'
 import { cancelled } from '../seams/dispatch.ts'
@@ -18,38 +17,38 @@ import { reportUnknownEvents } from '../seams/unknown-events.ts'
 
 /** The loop. It reads like its picture in the design, top to bottom. */
 export class Loop {
-  private readonly core: AgentCore
+  private readonly host: TurnHost
   /** This instance has waited for the plugins that were loading when it began. */
   private ready = false
 
-  constructor(core: AgentCore) {
-    this.core = core
+  constructor(host: TurnHost) {
+    this.host = host
   }
 
   /** One turn: from one wake until nothing is owed, or a turn that a resume goes on with. Ends it in the log, whatever happens. */
   async turn(): Promise<void> {
-    const { core } = this
+    const { host } = this
     const running = this.startTurn()
-    const { limits } = core.settings
+    const { limits } = host.settings
     const timer = limits.time > 0 ? startTimer(limits.time, () => running.controller.abort(new LimitError('time', limits.time))) : undefined
     try {
       await this.answer(running)
     } catch (error) {
       // The step is still open: the log refused its end, so it would refuse the turn's too. Whoever drives tells why.
-      if (core.session.ledger.turn?.step) throw error
+      if (host.session.ledger.turn?.step) throw error
       const [reason, record] = verdict(error)
       const parked: unknown = running.turn.signal.reason
-      if (isA(parked, ParkedError)) core.parkTurn(parked)
-      else core.endTurn(reason, record)
+      if (isA(parked, ParkedError)) host.parkTurn(parked)
+      else host.endTurn(reason, record)
     } finally {
       clearTimeout(timer)
     }
-    await core.session.flush()
-    core.settleTurn()
+    await host.session.flush()
+    host.settleTurn()
   }
 
   private startTurn(): RunningTurn {
-    const { core, core: { session } } = this
+    const { host, host: { session } } = this
     // Left by a store that failed for a while.
     if (session.ledger.turn?.step) session.closeStep('error')
     const open = session.ledger.turn
@@ -58,23 +57,23 @@ export class Loop {
     const prompt = open ? promptOf(session.at(open.prompt ?? -1)) : queued
     const controller = new AbortController()
     const turn: Turn = Object.freeze({ number, signal: controller.signal, ...(prompt && { prompt: prompt.input }), ...(open && { continue: true as const }) })
-    core.running = { turn, controller, requests: 0 }
-    core.follow(prompt?.seq)
+    host.running = { turn, controller, requests: 0 }
+    host.follow(prompt?.seq)
     if (!open) session.append({ type: 'turn/start', data: { turn: number, woke: queued ? (queued.steer ? 'steer' : 'prompt') : 'message', ...(queued && { prompt: queued.seq }) } })
-    return core.running
+    return host.running
   }
 
   private async answer(running: RunningTurn): Promise<void> {
-    const { core, core: { session, seams } } = this
+    const { host, host: { session, seams } } = this
     const { turn } = running
     await this.bringContext(running)
-    if (!this.ready) await settleLoading(core, turn.signal)
+    if (!this.ready) await settleLoading(host.root, host.settings.loadTimeout, host.reporter, turn.signal)
     this.ready = true
-    reportUnknownEvents(core)
+    reportUnknownEvents(host.root, host.id, host.reporter)
     const { unsubmitted, prompt } = session.ledger.turn!
     if (unsubmitted) {
       const submitted = await this.submit(turn, promptOf(session.at(prompt!))!)
-      if (typeof submitted === 'string') return core.endTurn('blocked', { code: 'BLOCKED', message: submitted })
+      if (typeof submitted === 'string') return host.endTurn('blocked', { code: 'BLOCKED', message: submitted })
       session.append(submitted)
     }
     // Asked of the session each time: after an append that it refused, its ledger is another one.
@@ -82,56 +81,56 @@ export class Loop {
     for (let again = false; again || waits(); ) {
       await this.takeSteers(turn)
       const next = session.ledger.turn!.steps + 1
-      if (next > core.settings.limits.steps) throw new LimitError('steps', core.settings.limits.steps)
+      if (next > host.settings.limits.steps) throw new LimitError('steps', host.settings.limits.steps)
       const decision = await seams.preStep(turn, Object.freeze({ number: next, attempt: 1, ...(turn.continue && { continue: true as const }) }))
-      if (decision !== 'go') return core.endTurn('stopped', { code: 'STOPPED', message: decision.stop })
+      if (decision !== 'go') return host.endTurn('stopped', { code: 'STOPPED', message: decision.stop })
       again = (await this.step(running, next)) === 'restep'
       // Nothing is owed any more, unless one of these steers; then the loop looks once more, and ends in the frame of that look.
       if (!again && !waits()) await seams.turnStopping(turn)
       if (turn.signal.aborted) throw cancelled(turn.signal)
     }
-    core.endTurn('done')
+    host.endTurn('done')
   }
 
   private async bringContext(running: RunningTurn): Promise<void> {
-    const { core } = this
-    running.context = await core.contextFor(running.turn, core.session.ledger.turn!.prompt)
-    running.weight = running.context && core.budget?.weigh(running.context)
+    const { host } = this
+    running.context = await host.contexts.of(running.turn, host.session.ledger.turn!.prompt)
+    running.weight = running.context && host.budget?.weigh(running.context)
   }
 
   /** A prompt through `agent/prompt-submit`. Returns what it is in the history, its contexts behind it, for one append; or why it was blocked. */
   private async submit(turn: Turn, queued: QueuedPrompt): Promise<string | readonly EventDraft[]> {
-    const submitted = await this.core.seams.promptSubmit(turn, Object.freeze({ input: queued.input, steer: queued.steer }))
+    const submitted = await this.host.seams.promptSubmit(turn, Object.freeze({ input: queued.input, steer: queued.steer }))
     if ('block' in submitted) return submitted.block
     const contexts = wireOrder(submitted.contexts).map(({ message, owner }): EventDraft => ({ type: 'context/message', data: { message, owner } }))
     return [{ type: 'user/message', data: { ...(submitted.rewritten ?? { message: queued.input, owner: queued.owner }), prompt: queued.seq } }, ...contexts]
   }
 
   private async takeSteers(turn: Turn): Promise<void> {
-    const { core, core: { session } } = this
+    const { host, host: { session } } = this
     for (const queued of session.ledger.queue) {
       if (!queued.steer || !session.ledger.isQueued(queued.seq)) continue
       const submitted = await this.submit(turn, queued)
       // It may have been taken back meanwhile.
       if (!session.ledger.isQueued(queued.seq)) continue
       if (typeof submitted === 'string') {
-        core.inbox.withdraw(queued.seq, `blocked: ${submitted}`)
+        host.withdraw(queued.seq, `blocked: ${submitted}`)
         continue
       }
-      core.follow(queued.seq)
+      host.follow(queued.seq)
       session.append(submitted)
     }
   }
 
   private async step(running: RunningTurn, number: number): Promise<'done' | 'restep'> {
-    const { core, core: { session } } = this
+    const { host, host: { session } } = this
     const { turn } = running
     const at = this.openStep(turn, number)
     try {
-      core.prefix ??= await this.composePrefix(turn)
+      host.header.prefix ??= await this.composePrefix(turn)
       const answered = await this.attempts(running, number, at)
       // The lower half of the picture, from tools/pre-execute on, is calls.ts.
-      if (answered !== 'restep') await new CallBatch(core, turn, at.tools, answered).run()
+      if (answered !== 'restep') await new CallBatch(host, turn, at.tools, answered).run()
       const reason = answered === 'restep' ? 'restep' : 'done'
       session.closeStep(reason, running.weighed)
       return reason
@@ -145,37 +144,37 @@ export class Loop {
 
   /** One synchronous frame (L3). */
   private openStep(turn: Turn, step: number): Boundary {
-    const { core, core: { session } } = this
-    const system = core.system.snapshot(core.view('app'), (plugin) => core.view(plugin))
-    const tools = core.tools.snapshot(core.id, session.headers.header?.tools)
+    const { host, host: { session } } = this
+    const system = host.system.snapshot(host.view('app'), (plugin) => host.view(plugin))
+    const tools = host.tools.snapshot(host.id, session.headers.header?.tools)
     // Last: a section may inject while it is read.
     const history = session.surface.snapshot()
     const { seq } = session.append({ type: 'step/start', data: { turn: turn.number, step } })
-    core.reportLatePrefix()
+    host.header.reportLate(host.seams.listeners('agent/session-prefix'))
     return { seq, history, system, tools }
   }
 
   /** A composition that is cancelled or throws is not kept (L5). */
   private async composePrefix(turn: Turn): Promise<Prefix> {
-    const { seams } = this.core
+    const { seams } = this.host
     const listeners = seams.listeners('agent/session-prefix')
     return prefixOf(await seams.sessionPrefix(turn), listeners)
   }
 
   /** Attempts of a step, until one is answered: the seq of its `assistant/message`; or until the step is to be made anew. */
   private async attempts(running: RunningTurn, number: number, at: Boundary): Promise<number | 'restep'> {
-    const { core, core: { seams } } = this
+    const { host, host: { seams } } = this
     const { turn } = running
-    const seed = core.seed.next()
+    const seed = host.header.seed.next()
     let framing: Framing | undefined
     let substitute: Partial<OwnedConfig['config']> | undefined
     for (let attempt = 1; ; attempt++) {
       const step: Step = Object.freeze({ number, attempt, boundary: at.seq, ...(turn.continue && { continue: true as const }) })
       const config = await seams.request(turn, step, substitute ? withFields(seed, substitute, 'loop') : seed)
       framing ??= frame(await seams.requestMessages(turn, step), running.context)
-      if (++running.requests > core.settings.limits.requests) throw new LimitError('requests', core.settings.limits.requests)
-      const header = compose(at, core.prefix!, config, framing)
-      const result = this.refusal(running, header, at) ?? await this.dispatch(running, step, at, header, substitute && compose(at, core.prefix!, seed, framing))
+      if (++running.requests > host.settings.limits.requests) throw new LimitError('requests', host.settings.limits.requests)
+      const header = compose(at, host.header.prefix!, config, framing)
+      const result = this.refusal(running, header, at) ?? await this.dispatch(running, step, at, header, substitute && compose(at, host.header.prefix!, seed, framing))
       if (typeof result === 'number') return result
       const decision = await seams.requestError(turn, step, result)
       if (decision === 'restep') return decision
@@ -186,8 +185,8 @@ export class Loop {
 
   /** Why a request is not even sent: nobody to send it to, or it does not fit. */
   private refusal(running: RunningTurn, header: EpochHeader, { history }: Boundary): Failure | undefined {
-    const { llm, budget, id } = this.core
-    const message = llm.refusal(header.config)
+    const { llm, budget, id } = this.host
+    const message = llm.refusal(splitModel(header.config.model).provider)
     if (message !== undefined) return { kind: 'invalid', message }
     const decision = budget?.check(assembleRequest({ session: id, dispatch: -1, header, history }), running.weight)
     running.weighed = decision ? { budget: { ...decision.terms } } : {}
@@ -196,12 +195,12 @@ export class Loop {
 
   /** Writes down what is owed, durably (L8, L17), and sends the request built from the fold (L2). `base` is what a substitute stands in for. */
   private async dispatch(running: RunningTurn, step: Step, at: Boundary, header: EpochHeader, base: EpochHeader | undefined): Promise<number | Failure> {
-    const { core, core: { session } } = this
+    const { host, host: { session } } = this
     const { turn } = running
     const substitute = base ? true as const : undefined
-    const { anchor } = core
+    const { anchor } = host.header
     const events = session.append([
-      () => core.contextOwed(running),
+      () => host.contexts.owed(turn, running.context),
       // An instance's first header is its own (L13): where a substitute comes first, what it stands in for is said ahead of it.
       () => (base && anchor ? session.headers.owed(base, anchor) : undefined),
       () => session.headers.owed(header, base ? undefined : anchor, substitute),
@@ -214,9 +213,9 @@ export class Loop {
       }),
     ])
     const dispatch = events.at(-1) as SessionEvent<'request/dispatch'>
-    core.anchored = true
+    host.header.settle()
     // A substitute alone leaves the seed unsaid.
-    if (!base || anchor) core.seed.settle()
+    if (!base || anchor) host.header.seed.settle()
     session.checkDispatch(dispatch)
     await session.flush()
     const data = assembleRequest({ session: session.id, dispatch: dispatch.seq, header: session.headers.header!, history: at.history })
@@ -226,13 +225,13 @@ export class Loop {
 
   /** The answer, piece by piece. What came before a cancel is kept; what came before a failure is not, for it will come again. */
   private async receive({ turn, context }: RunningTurn, request: Request, boundary: number): Promise<number | Failure> {
-    const { core, core: { session, seams, llm } } = this
+    const { host, host: { session, seams, llm } } = this
     const dispatch = request.dispatch!
-    const draft = new AnswerDraft(core.settings.limits.answer)
+    const draft = new AnswerDraft(host.settings.limits.answer)
     let message: AssistantMessage
-    const repaired = (at: string): void => core.reporter.report({ kind: 'repaired', plugin: 'loop', seam: 'llm/stream', problem: `${at} had a lone surrogate; it was replaced` })
+    const repaired = (at: string): void => host.reporter.report({ kind: 'repaired', plugin: 'loop', seam: 'llm/stream', problem: `${at} had a lone surrogate; it was replaced` })
     try {
-      llm.issue(request, core.blobs)
+      llm.issue(request, host.blobs)
       await pull(seams.stream(turn, request, () => llm.stream(request)), turn.signal, (given) => {
         const chunk = draft.add(given)
         if (chunk) session.live.emit('chunk', chunk)
@@ -257,7 +256,7 @@ export class Loop {
       { type: 'request/end', data: { dispatch, outcome: 'ok', ...draft.told } },
       { type: 'assistant/message', data: { message, dispatch } },
     ])
-    if (draft.usage) core.budget?.recordUsage(request, draft.usage, context && { contextDigest: context.digest })
+    if (draft.usage) host.budget?.recordUsage(request, draft.usage, context && { contextDigest: context.digest })
     return events[1]!.seq
   }
 }

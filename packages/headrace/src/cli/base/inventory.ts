@@ -1,4 +1,4 @@
-import { pluginOf } from '@headrace/agent'
+import { pluginOf } from '@headrace/agent/internal'
 import { type Registration, fibersOf, isBelow, originalOf, registrationsOf } from '@headrace/cordis'
 import type { Chunk, Message, Owner } from '@headrace/message'
 import { MemoryStore, type SessionEvent } from '@headrace/session'

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
-import type { Answer, ToolCall } from '@headrace/agent'
+import type { Permission, ToolCall } from '@headrace/agent'
 import type { Context } from 'cordis'
 import { brief, visible } from '../base/text.ts'
 
@@ -22,7 +22,7 @@ export const permission = {
   inject: ['agents'],
   async apply(ctx: Context, { yes, terminal, interrupt }: PermissionOptions): Promise<void> {
     const always = new Set<string>()
-    ctx.on('tools/ask', async (_agent, turn, call, question, next): Promise<Answer> => {
+    ctx.on('tools/ask', async (_agent, turn, call, question, next): Promise<Permission> => {
       if (yes || always.has(call.name)) return 'allow'
       if (!terminal) {
         const answer = await next()

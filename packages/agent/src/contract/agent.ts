@@ -1,0 +1,159 @@
+import type { Context } from 'cordis'
+import type {
+  AssistantMessage, CallConfig, ContentInput, ContributionInput, FinishReason, ImageBlock, MessageInput, Usage,
+} from '@headrace/message'
+import type { RunContext } from '@headrace/run-context'
+import type { EntryId, SessionEvent, SessionView } from '@headrace/session'
+import type { TurnHandle } from './turn.ts'
+
+/** Options of `agent.prompt()`. */
+export interface PromptOptions {
+  /** What is true for this turn. */
+  readonly context?: RunContext
+}
+
+/** What `agent.inject()` and its like are signed with: `plugin/key`. */
+export interface Keyed {
+  readonly key?: string
+}
+
+/** Options of `agent.replace()`. */
+export interface ReplaceOptions extends Keyed {
+  /** Why, for the log. */
+  readonly reason: string
+}
+
+/** Options of `agent.cancel()`. */
+export interface CancelOptions {
+  /** What becomes of prompts that wait. Default: `keep`. Steers are withdrawn either way. */
+  readonly queue?: 'keep' | 'withdraw'
+}
+
+/** How far a session goes back: `turns` or `to`, not both. */
+export interface RewindOptions {
+  /** How many of the turns that stand are taken back. Default: 1, the last one. */
+  readonly turns?: number
+  /** The number of the turn to whose beginning the session goes back. */
+  readonly to?: number
+  /** Ends a turn that runs, first. Default: a rewind is refused while one runs. */
+  readonly cancel?: boolean
+  /** What becomes of prompts that wait. Default: `keep`. */
+  readonly queue?: 'keep' | 'withdraw'
+  /** Why, for the log. */
+  readonly reason?: string
+}
+
+/** Options of `agent.ask()`. */
+export interface AskOptions {
+  /** What it is for, in a word: `summary`, `title`. Stands in the log. */
+  readonly purpose: string
+  /** Fields that differ from the folded config. */
+  readonly config?: Partial<CallConfig>
+  /** `same` (the default) keeps the provider's cache warm; a call in the answer is not run. */
+  readonly tools?: 'same' | 'none'
+  readonly signal?: AbortSignal
+}
+
+/** What `agent.ask()` resolves with. */
+export interface SideAnswer {
+  readonly message: AssistantMessage
+  readonly usage: Usage
+  readonly finish: FinishReason
+}
+
+/**
+ * A live driver of one session, as one plugin (or the app) sees it: what goes in through it is signed with that plugin's name (L14).
+ *
+ * ```ts
+ * const agent = await ctx.agents.create({ cwd: process.cwd() })
+ * const { text } = await agent.prompt('Why does the test fail?').result
+ * ```
+ */
+export interface Agent {
+  /** The session's id. */
+  readonly id: string
+  /** The plugin that holds this view; `app` outside of any. */
+  readonly plugin: string
+  /** Absolute path of the folder it works in. */
+  readonly cwd: string
+  /** The log: to read, and to append events of types that plugins add. */
+  readonly session: SessionView
+  /** A context whose plugins, listeners and tools serve this agent alone, and go with it. */
+  readonly ctx: Context
+  /** `waiting`: it has something to do, and waits for a slot among the app's turns (`concurrentTurns`). */
+  readonly state: 'idle' | 'waiting' | 'running'
+  /** The handle of the turn that runs. */
+  readonly turn: TurnHandle | undefined
+
+  /**
+   * Queues input as a turn of its own, with what is true for that turn. Durable when `handle.accepted` resolves.
+   *
+   * @throws AgentError where it is empty or the queue is full
+   */
+  prompt(input: ContentInput, options?: PromptOptions): TurnHandle
+
+  /** From the app: input for the running turn, at its next boundary; a prompt when idle. From a plugin: a message, that wakes the agent. */
+  steer(input: ContributionInput): TurnHandle | SessionEvent<'context/message'>
+
+  /** Adds a message to the history; the model sees it at the next boundary. Does not wake. Blank text is dropped. */
+  inject(message: ContributionInput, options?: Keyed): SessionEvent<'context/message'> | undefined
+
+  /**
+   * Puts messages, of any role, in the place of a part of the history (`surface/replace`). Not while a step is open: do it in
+   * `agent/pre-step`.
+   *
+   * @throws LogError
+   */
+  replace(first: EntryId, last: EntryId, messages: readonly (ContributionInput | MessageInput)[], options: ReplaceOptions): SessionEvent<'surface/replace'>
+
+  /**
+   * Takes back the last turn, or more: the history is again what it was when that turn began. Durable when it resolves. The log keeps
+   * everything; what tools did stays done; what topics told and it hid is told again.
+   *
+   * ```ts
+   * await agent.rewind()                 // the last turn
+   * await agent.rewind({ turns: 2 })     // the last two
+   * await agent.rewind({ to: 5 })        // to where turn 5 began
+   * ```
+   *
+   * @throws AgentError while a turn runs (see `cancel`), or where there is no such turn; StoreError
+   */
+  rewind(options?: RewindOptions): Promise<SessionEvent<'surface/rewind'>>
+
+  /** Changes the seed of the next request (L6). @throws ConfigError */
+  configure(patch: Partial<CallConfig>): void
+
+  /**
+   * A side request: a summary, a title, a judgement, on the warm cache. It answers nothing that is owed.
+   *
+   * @throws AgentError, ModelError
+   */
+  ask(messages: readonly ContributionInput[], options: AskOptions): Promise<SideAnswer>
+
+  /** Keeps bytes beside the log and gives the block that names them. */
+  putImage(bytes: Uint8Array, mediaType: string): Promise<ImageBlock>
+
+  /** Reports what went wrong and does not stop the agent: `agent/report`, and Cordis' log. */
+  report(seam: string, problem: string): void
+
+  /** Takes back a prompt that waits. */
+  withdraw(prompt: number, reason?: string): void
+
+  /** Ends the turn that runs, or that is open and waits for a slot. Steers that wait are withdrawn; prompts are kept, unless `queue` says otherwise. */
+  cancel(reason?: string, options?: CancelOptions): void
+
+  /** Runs what waits in the queue; needed after a resume. */
+  wake(): void
+
+  /** Resolves when nothing runs. */
+  idle(): Promise<void>
+
+  /** Cancels, flushes, and gives the session back. */
+  dispose(): Promise<void>
+
+  /**
+   * Stops what runs without ending its turn, flushes, and gives the session back: a resume, in this process or another, goes on with it, as
+   * after a kill. For a host that goes down. The handle's result says `parked`.
+   */
+  park(): Promise<void>
+}

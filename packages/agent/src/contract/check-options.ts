@@ -1,0 +1,17 @@
+import { AgentError } from './error.ts'
+
+/**
+ * Rejects unknown options: ignored, one would look as if it worked. Its value is not shown, for it may be a key.
+ *
+ * @param at what takes the options, e.g. `agents.create`
+ * @throws AgentError
+ */
+export function checkOptions(at: string, options: object, known: readonly string[]): void {
+  const unknown = Object.keys(options).find((name) => !known.includes(name))
+  if (unknown !== undefined) throw new AgentError('OPTION_UNKNOWN', `${at} has no option ${JSON.stringify(unknown)}; it has ${known.join(', ')}`)
+}
+
+/** The names of an interface's fields; the compiler sees to it that none is missing. */
+export function namesOf<T>(fields: Readonly<Record<keyof T, true>>): readonly string[] {
+  return Object.keys(fields)
+}

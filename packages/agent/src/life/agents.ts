@@ -1,0 +1,169 @@
+import { resolve } from 'node:path'
+import type { Context } from 'cordis'
+import { type CallConfig, resolveModel, toConfigPatch } from '@headrace/message'
+import { Session, type SessionStore, forkLog } from '@headrace/session'
+import type { Agent } from '../contract/agent.ts'
+import { checkOptions, namesOf } from '../contract/check-options.ts'
+import { AgentError } from '../contract/error.ts'
+import type { AgentOptions, CreateOptions, ForkOptions, ResumeOptions } from '../contract/options.ts'
+import { type Settings, checkSettings, toLimits } from '../contract/settings.ts'
+import { Departures } from '../seams/hooks.ts'
+import { pluginOf } from '../seams/owner.ts'
+import { AgentCore, type CoreOptions, type Shared } from './core.ts'
+import { checkSeed, toSeed } from './seed.ts'
+import { TurnSlots } from './turn-slots.ts'
+
+const SHARED = namesOf<AgentOptions>({ cwd: true, model: true, config: true, limits: true, strict: true, context: true, budget: true, seed: true })
+
+/** What the agents of an app are made from. */
+export interface AgentsOptions extends Pick<Shared, 'ctx' | 'llm' | 'tools' | 'system'> {
+  readonly settings: Settings
+  /** The store in use now. */
+  store(): SessionStore
+}
+
+type Parts = Pick<CoreOptions, 'session' | 'store' | 'settings' | 'cwd' | 'explicit' | 'context' | 'budget' | 'resumed' | 'forked'>
+
+/** The agents of an app: makes them, knows those that live, and parks them when the app's services go. */
+export class Agents {
+  private readonly settings: Settings
+  private readonly store: () => SessionStore
+  private readonly shared: Shared
+  private readonly live = new Map<string, AgentCore>()
+  /** What plugins said for agents that say nothing else; what was said last counts. */
+  private readonly said: Partial<CallConfig>[] = []
+
+  constructor({ settings, store, ctx, llm, tools, system }: AgentsOptions) {
+    checkSettings(settings)
+    this.settings = { ...settings, limits: toLimits(settings.limits) }
+    this.store = store
+    this.shared = { ctx, llm, tools, system, departures: new Departures(ctx), slots: new TurnSlots(settings.concurrentTurns) }
+  }
+
+  /** Its agents go with it, or with a service that it needs: they would drive on with tools and models that nobody registers any more. */
+  async parkAll(): Promise<void> {
+    await Promise.allSettled([...this.live.values()].map((core) => core.park()))
+  }
+
+  /** Adds a default; returns the call that takes it back. @throws ConfigError */
+  addDefault(config: Partial<CallConfig>): () => void {
+    const { said } = this
+    const patch = resolveModel(toConfigPatch(config), this.defaults.model)
+    said.push(patch)
+    return () => void said.splice(said.indexOf(patch), 1)
+  }
+
+  private get defaults(): Partial<CallConfig> {
+    return Object.assign({}, ...this.said) as Partial<CallConfig>
+  }
+
+  async create(home: Context, options: CreateOptions): Promise<Agent> {
+    checkOptions('agents.create', options, [...SHARED, 'id'])
+    const cwd = resolve(options.cwd ?? process.cwd())
+    const settings = this.settingsFor(options)
+    const store = this.store()
+    const explicit = explicitOf(options)
+    const config = { ...this.defaults, ...resolveModel(explicit, this.defaults.model) }
+    const seed = options.seed && toSeed(options.seed)
+    const opening = { id: options.id ?? newSessionId(), cwd, ...(Object.keys(config).length > 0 && { config }), ...(seed && { seed }) }
+    const session = await Session.create(store, opening, { strict: settings.strict, maxEvent: settings.limits.event })
+    const { context, budget } = options
+    const core = await this.adopt(home, { session, store, settings, cwd, explicit, context, budget, resumed: false, forked: false })
+    return core.view(pluginOf(home))
+  }
+
+  async resume(home: Context, id: string, options: ResumeOptions): Promise<Agent> {
+    checkOptions('agents.resume', options, [...SHARED, 'turn'])
+    return this.open(home, id, options, false)
+  }
+
+  async fork(home: Context, parent: string, given: ForkOptions): Promise<Agent> {
+    checkOptions('agents.fork', given, [...SHARED, 'turn', 'at', 'id'])
+    const { at, id = newSessionId(), ...options } = given
+    await forkLog(this.store(), parent, id, at)
+    return this.open(home, id, options, true)
+  }
+
+  private async open(home: Context, id: string, options: ResumeOptions, forked: boolean): Promise<Agent> {
+    if (this.live.has(id)) throw new AgentError('AGENT_RUNNING', `session ${id} has an agent in this process already; use ctx.agents.get(${JSON.stringify(id)})`)
+    const settings = this.settingsFor(options)
+    const store = this.store()
+    const explicit = explicitOf(options)
+    const session = await Session.open(store, id, { strict: settings.strict, maxEvent: settings.limits.event })
+    try {
+      if (options.seed) checkSeed(toSeed(options.seed), session.deriveMessages())
+      if (forked) for (const { seq } of session.ledger.queue) session.append({ type: 'prompt/withdrawn', data: { prompt: seq, reason: 'the session was forked; the prompt waits in its parent' } })
+      await session.repair()
+    } catch (error) {
+      await session.close()
+      throw error
+    }
+    const open = session.at(0)
+    const cwd = resolve(options.cwd ?? (open?.type === 'session/open' ? open.data.cwd : undefined) ?? process.cwd())
+    const { context, budget } = options
+    const core = await this.adopt(home, { session, store, settings, cwd, explicit, context, budget, resumed: true, forked })
+    if (options.turn === 'close' && session.ledger.turn) await closeLost(core)
+    core.driver.goOn()
+    return core.view(pluginOf(home))
+  }
+
+  /** @throws where the plugin that asked for the agent is gone by now; the session is given back then */
+  private async adopt(home: Context, parts: Parts): Promise<AgentCore> {
+    const { live, shared, defaults } = this
+    const { id } = parts.session
+    try {
+      const core = new AgentCore({ ...parts, ...shared, home, defaults })
+      const forget = home.effect(() => {
+        live.set(id, core)
+        return async () => {
+          live.delete(id)
+          await core.dispose()
+        }
+      }, `ctx.agents.create(${JSON.stringify(id)})`)
+      // What is wrong with the end of an agent is told to who ended it.
+      core.onDispose = () => void forget().catch(() => undefined)
+      return core
+    } catch (error) {
+      await parts.session.close()
+      throw error
+    }
+  }
+
+  private settingsFor({ limits, strict }: AgentOptions): Settings {
+    return { ...this.settings, limits: toLimits({ ...this.settings.limits, ...limits }), strict: strict ?? this.settings.strict }
+  }
+
+  get(id: string, plugin: string): Agent | undefined {
+    return this.live.get(id)?.view(plugin)
+  }
+
+  get ids(): readonly string[] {
+    return [...this.live.keys()]
+  }
+
+  /** Turns that run, and that wait for a slot. */
+  get turns(): { readonly running: number; readonly waiting: number } {
+    return this.shared.slots.load
+  }
+}
+
+/** Closes the turn that was cut off, durably. */
+async function closeLost(core: AgentCore): Promise<void> {
+  core.endTurn('lost')
+  await core.session.flush().catch(async (error: unknown) => {
+    await core.dispose().catch(() => undefined)
+    throw error
+  })
+  core.settleTurn()
+}
+
+function explicitOf({ model, config }: AgentOptions): Partial<CallConfig> {
+  return toConfigPatch({ ...config, ...(model !== undefined && { model }) })
+}
+
+/** Sorts by the time it was made: `20261130-141503-8f3a2c`. */
+export function newSessionId(now = new Date()): string {
+  const stamp = now.toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15)
+  return `${stamp}-${Math.floor(Math.random() * 0x1000000).toString(16).padStart(6, '0')}`
+}
+

@@ -1,0 +1,60 @@
+import type { Context } from 'cordis'
+import type { RunContext } from '@headrace/run-context'
+import type { ErrorRecord, Session, TurnReason } from '@headrace/session'
+import type { ContextWeight, RequestBudget } from '@headrace/tokens'
+import type { AdapterTools } from '../contract/adapter.ts'
+import type { Agent } from '../contract/agent.ts'
+import type { ParkedError } from '../contract/error.ts'
+import type { Settings } from '../contract/settings.ts'
+import type { Turn } from '../contract/turn.ts'
+import type { Departures } from '../seams/hooks.ts'
+import type { Reporter } from '../seams/report.ts'
+import type { Seams } from '../seams/seams.ts'
+import type { AdapterRegistry } from './adapters.ts'
+import type { InstanceHeader } from './instance-header.ts'
+import type { RunContexts } from './run-contexts.ts'
+import type { SystemRegistry } from './system-registry.ts'
+import type { ToolRegistry } from './tool-registry.ts'
+
+/** The turn that is running. */
+export interface RunningTurn {
+  readonly turn: Turn
+  readonly controller: AbortController
+  requests: number
+  context?: RunContext | undefined
+  /** The context's weight, taken once. */
+  weight?: ContextWeight | undefined
+  /** The terms of the last budget decision, for `step/end`. */
+  weighed?: { readonly budget?: Readonly<Record<string, number>> }
+}
+
+/** What the loop needs of the agent whose turns it runs. */
+export interface TurnHost {
+  readonly id: string
+  /** Where plugins are looked for that are still loading. */
+  readonly root: Context
+  readonly session: Session
+  readonly settings: Settings
+  readonly seams: Seams
+  readonly reporter: Reporter
+  readonly departures: Departures
+  readonly llm: AdapterRegistry
+  readonly tools: ToolRegistry
+  readonly system: SystemRegistry
+  readonly header: InstanceHeader
+  readonly contexts: RunContexts
+  readonly budget: RequestBudget | undefined
+  readonly blobs: Pick<AdapterTools, 'blob'>
+  running: RunningTurn | undefined
+  /** The agent as a plugin sees it. */
+  view(plugin: string): Agent
+  /** Takes a prompt's handle into the turn; gives the turn its own where no prompt woke it. */
+  follow(prompt: number | undefined): void
+  /** Takes back a prompt that waits. */
+  withdraw(prompt: number, reason: string): void
+  /** Ends the turn, in the frame of the last look at what is owed. Who waits for it is told by {@link settleTurn}, when that is durable. */
+  endTurn(reason: TurnReason, error?: ErrorRecord): void
+  /** Leaves the turn open in the log, for a resume to go on with. */
+  parkTurn(why: ParkedError): void
+  settleTurn(): void
+}

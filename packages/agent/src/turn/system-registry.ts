@@ -1,0 +1,60 @@
+import type { Context } from 'cordis'
+import { type Owner, copyList, messageOf, sameJson } from '@headrace/message'
+import type { SectionOwner } from '@headrace/session'
+import type { Agent } from '../contract/agent.ts'
+import { SeamError } from '../contract/error.ts'
+import type { SystemSection } from '../contract/system.ts'
+import { disown } from '../seams/guards.ts'
+import { type Place, byPlace, serves } from '../seams/owner.ts'
+
+/** A section that is registered. */
+export interface SectionEntry extends Place {
+  readonly ctx: Context
+  readonly owner: Owner
+  readonly text: SystemSection['text']
+}
+
+/** The system prompt at a boundary. Absent where no section has anything to say. */
+export interface SystemSnapshot {
+  readonly system?: string
+  readonly owners?: readonly SectionOwner[]
+}
+
+/** The sections that are registered. */
+export class SystemRegistry {
+  readonly entries = new Set<SectionEntry>()
+  private readonly last = new Map<string, SystemSnapshot>()
+
+  /** Sections in the order `(order, plugin, key)`, joined by a blank line. @throws SeamError that names the plugin of a section that throws */
+  snapshot(agent: Agent, view: (plugin: string) => Agent): SystemSnapshot {
+    const sections: { owner: Owner; text: string }[] = []
+    for (const { ctx, plugin, owner, text } of [...this.entries].sort(byPlace)) {
+      if (!serves(ctx, agent.id)) continue
+      const value = typeof text === 'string' ? text : readSection(plugin, () => text(view(plugin)))
+      if (value.trim() !== '') sections.push({ owner, text: value.toWellFormed() })
+    }
+    if (sections.length === 0) return {}
+    const next = { system: sections.map(({ text }) => text).join('\n\n'), owners: sections.map(({ owner, text }) => ({ owner, length: text.length })) }
+    const last = this.last.get(agent.id)
+    if (last?.system === next.system && sameJson(last.owners, next.owners)) return last
+    const snapshot = { system: next.system, owners: copyList(next.owners) }
+    this.last.set(agent.id, snapshot)
+    return snapshot
+  }
+
+  /** Drops what was kept of an agent that is gone. */
+  forget(agent: string): void {
+    this.last.delete(agent)
+  }
+}
+
+function readSection(plugin: string, read: () => unknown): string {
+  try {
+    const value = read()
+    if (typeof value === 'string') return value
+    disown(value)
+    throw new TypeError(`returned ${value instanceof Promise ? 'a promise; a section is synchronous text' : typeof value}`)
+  } catch (error) {
+    throw new SeamError(plugin, 'system', messageOf(error), { cause: error })
+  }
+}
