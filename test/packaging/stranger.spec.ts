@@ -21,7 +21,7 @@ async function sizeOf(packages: readonly string[]): Promise<Size> {
 }
 
 describe('what an installation costs', () => {
-  const core = ['@headrace/agent', '@headrace/briefing', '@headrace/run-context', '@headrace/tokens', '@headrace/plugin-store-jsonl']
+  const core = ['@headrace/agent', '@headrace/briefing', '@headrace/run-context', '@headrace/tokens', '@headrace/files', '@headrace/plugin-store-jsonl']
 
   it('is at most 5 MB and 20 packages for the core without a model package', async () => {
     const { packages, bytes } = await sizeOf(core)

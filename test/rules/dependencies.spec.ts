@@ -78,6 +78,7 @@ describe('the workspace', () => {
 describe('wrongImport', () => {
   it.each([
     ['@headrace/message', '@headrace/session'],
+    ['@headrace/files', '@headrace/session'],
     ['@headrace/session', '@headrace/agent'],
     ['@headrace/run-context', '@headrace/tokens'],
     ['@headrace/agent', '@headrace/briefing'],
@@ -91,6 +92,8 @@ describe('wrongImport', () => {
 
   it.each([
     ['@headrace/session', '@headrace/message'],
+    ['@headrace/files', '@headrace/message'],
+    ['@headrace/plugin-skills', '@headrace/files'],
     ['@headrace/agent', '@headrace/tokens'],
     ['@headrace/plugin-skills', '@headrace/briefing'],
     ['@headrace/testing', '@headrace/model-server'],

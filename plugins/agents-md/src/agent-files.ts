@@ -1,12 +1,11 @@
 import { dirname, join } from 'node:path'
 import type { Digest } from '@headrace/message'
-import type { Config } from './config.ts'
-import { type Diagnostic, distinct } from './diagnostic.ts'
-import type { FileLayer } from './files.ts'
+import type { FileSystem } from '@headrace/files'
+import { type Rendering, render } from './announcement.ts'
+import { type Config, OTHER_LOCAL, OTHER_NAMES } from './config.ts'
 import { type Looked, Look, type Part, type Place, gather } from './gather.ts'
+import { type Diagnostic, type InstructionFiles, diagnosticLine, instructionFiles } from './instruction-file.ts'
 import { Project } from './project.ts'
-import { FileReader } from './reader.ts'
-import { type Rendering, render } from './render.ts'
 
 /** What is told of a folder, or of the whole project. */
 export interface Account extends Rendering {
@@ -27,14 +26,14 @@ const NOTHING: Account = { parts: [], text: undefined, whole: NONE, diagnostics:
 
 interface Opened {
   readonly project: Project
-  readonly reader: FileReader
+  readonly reader: InstructionFiles
   /** For the user's own file, which may be a link to anywhere. */
-  readonly own: FileReader
+  readonly own: InstructionFiles
 }
 
 /** The instruction files of one agent. Files are looked at once between two boundaries, and read when they changed. */
 export class AgentFiles {
-  private readonly files: FileLayer
+  private readonly files: FileSystem
   private readonly config: Config
   private readonly cwd: string
   private opened: Opened | Promise<Opened> | undefined
@@ -42,11 +41,13 @@ export class AgentFiles {
   private latest: Account | undefined
   private readonly accounts = new Map<string, Kept>()
   private readonly problems = new Map<string, readonly Diagnostic[]>()
+  /** Files for other agents, by the key of what was told without them. */
+  private readonly others = new Map<string, readonly Diagnostic[]>()
   /** Folders that were touched. */
   private readonly places = new Map<string, readonly Place[]>()
   private reported: ReadonlySet<Diagnostic> = new Set()
 
-  constructor(files: FileLayer, config: Config, cwd: string) {
+  constructor(files: FileSystem, config: Config, cwd: string) {
     this.files = files
     this.config = config
     this.cwd = cwd
@@ -84,6 +85,7 @@ export class AgentFiles {
     const { global } = this.config
     const places = project.chain().flatMap((folder) => this.placesIn(folder, reader))
     const all = global ? [{ candidates: [global], reader: own }, ...places] : places
+    this.reportOthers('', look, project.chain(), reader)
     return (this.latest = await this.account('', look, all, project))
   }
 
@@ -94,7 +96,10 @@ export class AgentFiles {
     const { project, reader } = opened
     const key = project.keyOf(folder)
     const told = this.told()
-    return this.keptOf(key, look, told) ?? this.account(key, look, this.placesIn(folder, reader), project, told)
+    const kept = this.keptOf(key, look, told)
+    if (kept) return kept
+    this.reportOthers(key, look, [folder], reader)
+    return this.account(key, look, this.placesIn(folder, reader), project, told)
   }
 
   /** Digests of what is told of the whole project, and not cut. */
@@ -103,25 +108,38 @@ export class AgentFiles {
   }
 
   diagnostics(): readonly Diagnostic[] {
-    return distinct([...this.problems.values()].flat())
+    return distinct([...this.problems.values(), ...this.others.values()].flat())
   }
 
   /** Those that are new since this was asked. */
   news(): readonly Diagnostic[] {
-    if (this.problems.size === 0 && this.reported.size === 0) return NO_NEWS
+    if (this.problems.size === 0 && this.others.size === 0 && this.reported.size === 0) return NO_NEWS
     const known = new Set([...this.reported].map((diagnostic) => JSON.stringify(diagnostic)))
     const all = this.diagnostics()
     this.reported = new Set(all)
     return all.filter((diagnostic) => !known.has(JSON.stringify(diagnostic)))
   }
 
-  private placesIn(folder: string, reader: FileReader): readonly Place[] {
+  private placesIn(folder: string, reader: InstructionFiles): readonly Place[] {
     const known = this.places.get(folder)
     if (known) return known
-    const places = [this.config.names, this.config.local].map((names) => ({ candidates: names.map((name) => join(folder, name)), reader }))
+    const { names, local, otherAgents } = this.config
+    const lists = otherAgents ? [[...names, ...OTHER_NAMES], [...local, ...OTHER_LOCAL]] : [names, local]
+    const places = lists.map((list) => ({ candidates: [...new Set(list)].map((name) => join(folder, name)), reader }))
     if (this.places.size >= PLACES) this.places.clear()
     this.places.set(folder, places)
     return places
+  }
+
+  /**
+   * Reports files for other agents in folders that have none of ours. Looked for once, and again where something was found the last time:
+   * most folders have neither, at every step.
+   */
+  private reportOthers(key: string, look: Look, folders: readonly string[], reader: InstructionFiles): void {
+    const { names, otherAgents } = this.config
+    if (otherAgents || names.length === 0 || this.others.get(key)?.length === 0) return
+    const without = folders.filter((folder) => names.every((name) => look.at(join(folder, name), reader) === undefined))
+    this.others.set(key, without.flatMap((folder) => otherFilesIn(folder, names, this.files)))
   }
 
   /** The account as it was, where all that it was made of is the same. */
@@ -159,17 +177,38 @@ export class AgentFiles {
   }
 
   private async find(): Promise<Opened> {
-    const { files, config: { roots, global, maxFile } } = this
+    const { files, config: { roots, global, maxFile, projectMarkers } } = this
     const real = (path: string): Promise<string> => files.realpath(path).catch(() => path)
-    const project = await Project.open(files, this.cwd)
+    const project = await Project.open(files, this.cwd, projectMarkers)
     const others = await Promise.all(roots.map(real))
     const ownRoots = global ? [await real(dirname(global)), dirname(await real(global))] : []
-    const reader = new FileReader(files, [project.root, ...others], maxFile)
-    const own = new FileReader(files, [...ownRoots, ...others], maxFile)
+    const reader = instructionFiles(files, [...project.roots, ...others], maxFile)
+    const own = instructionFiles(files, [...ownRoots, ...others], maxFile)
     return (this.opened = { project, reader, own })
   }
 }
 
 function isSame(a: readonly Part[], b: readonly Part[]): boolean {
   return a.length === b.length && a.every(({ file, importedBy }, index) => file === b[index]!.file && importedBy === b[index]!.importedBy)
+}
+
+/** The same files, looked at for two folders, say a thing once. */
+function distinct(diagnostics: Iterable<Diagnostic>): readonly Diagnostic[] {
+  return [...new Map([...diagnostics].map((diagnostic) => [`${diagnostic.code} ${diagnosticLine(diagnostic)}`, diagnostic])).values()]
+}
+
+/** The first file for another agent in a folder. */
+function otherFilesIn(folder: string, names: readonly string[], files: FileSystem): readonly Diagnostic[] {
+  const path = OTHER_NAMES.filter((name) => !names.includes(name)).map((name) => join(folder, name)).find((other) => isFile(other, files))
+  if (path === undefined) return []
+  const problem = 'is for another agent, and is not read; set otherAgents of agents-md to read it and its like, or link AGENTS.md to it'
+  return [{ code: 'OTHER_AGENT', path, problem }]
+}
+
+function isFile(path: string, files: FileSystem): boolean {
+  try {
+    return files.stat(path)?.kind === 'file'
+  } catch {
+    return false
+  }
 }

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
+import { configHome } from '@headrace/files'
 import z from 'schemastery'
 import { strict } from '@headrace/config'
 import { HeadraceError } from '@headrace/message'
@@ -10,6 +11,10 @@ export interface Config {
   names: string[]
   /** Names of overlays that are not shared; the first in a folder that holds text counts, and stands behind the folder's own. */
   local: string[]
+  /** Whether a folder without a file of `names` is told from one that was written for another agent: {@link OTHER_NAMES}. */
+  otherAgents: boolean
+  /** Names that mark the project's root, of a file or a folder. */
+  projectMarkers: string[]
   /** Absolute path of the user's own file, `false` for none. Default: `headrace/AGENTS.md` in the folder for configuration. */
   global?: string | false
   /** Absolute folders, beside the project's root, that links and imports may lead to. */
@@ -32,9 +37,17 @@ export interface Config {
 
 const fileNames = (...names: string[]) => z.array(z.string()).default(names)
 
+/** Instruction files that people have for other agents, in the order they count. */
+export const OTHER_NAMES: readonly string[] = ['CLAUDE.md', '.claude/CLAUDE.md', 'GEMINI.md', '.github/copilot-instructions.md', '.cursorrules']
+/** The same for overlays that are not shared. */
+export const OTHER_LOCAL: readonly string[] = ['CLAUDE.local.md']
+
 export const Config: z<Partial<Config>, Config> = strict(z.object({
   names: fileNames('AGENTS.md').description('Names of instruction files; the first in a folder that holds text counts.'),
   local: fileNames('AGENTS.local.md').description('Names of overlays that are not shared; they stand behind the folder\'s own.'),
+  otherAgents: z.boolean().default(false)
+    .description('Read CLAUDE.md, GEMINI.md and their like in a folder that has no file of names; they are reported otherwise.'),
+  projectMarkers: fileNames('.git').description('Names that mark the project\'s root.'),
   global: z.union([z.const(false as const), z.string()]).description('The user\'s own file, false for none. Default: headrace/AGENTS.md in $XDG_CONFIG_HOME or ~/.config.'),
   roots: z.array(z.string()).default([]).description('Absolute folders, beside the project\'s root, that links and imports may lead to.'),
   nested: z.boolean().default(true).description('Look at folders below the working directory when a tool touches them.'),
@@ -63,8 +76,5 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env, hom
     if (!isAbsolute(path)) throw new AgentsMdConfigError(`roots and global must be absolute paths, not ${JSON.stringify(path)}`)
   }
   if (config.global !== undefined) return config
-  // A relative one is to be ignored: XDG Base Directory Specification.
-  const { XDG_CONFIG_HOME } = env
-  const folder = XDG_CONFIG_HOME !== undefined && isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(home, '.config')
-  return { ...config, global: join(folder, 'headrace', 'AGENTS.md') }
+  return { ...config, global: join(configHome(env, home), 'headrace', 'AGENTS.md') }
 }

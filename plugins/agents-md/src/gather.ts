@@ -1,12 +1,11 @@
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import type { Diagnostic, DiagnosticCode } from './diagnostic.ts'
-import type { FileReader, Found, InstructionText } from './reader.ts'
+import type { Diagnostic, DiagnosticCode, Found, InstructionFiles, InstructionText } from './instruction-file.ts'
 
-/** Files of which the first that holds text is told, and who reads it and what it imports. */
+/** Files of which the first that holds text is told, and the reader of it and of what it imports. */
 export interface Place {
   readonly candidates: readonly string[]
-  readonly reader: FileReader
+  readonly reader: InstructionFiles
 }
 
 /** A file that is told. */
@@ -26,7 +25,7 @@ export interface Gathering {
 
 export interface Looked {
   readonly path: string
-  readonly reader: FileReader
+  readonly reader: InstructionFiles
   readonly found: Found
 }
 
@@ -35,11 +34,11 @@ export interface ImportLimits {
   readonly importFiles: number
 }
 
-/** One look at the files as they are now: at each file once, whoever asks. */
+/** One look at the files as they are now; each file is looked at once, whoever asks. */
 export class Look {
-  private readonly found = new Map<FileReader, Map<string, Found | Promise<Found>>>()
+  private readonly found = new Map<InstructionFiles, Map<string, Found | Promise<Found>>>()
 
-  at(path: string, reader: FileReader): Found | Promise<Found> {
+  at(path: string, reader: InstructionFiles): Found | Promise<Found> {
     let paths = this.found.get(reader)
     if (!paths) this.found.set(reader, (paths = new Map<string, Found | Promise<Found>>()))
     if (!paths.has(path)) paths.set(path, reader.look(path))
@@ -52,7 +51,7 @@ export class Look {
   }
 }
 
-/** A look that keeps what it found. */
+/** A look that records what it found. */
 class Tracked {
   readonly looked: Looked[] = []
   private readonly look: Look
@@ -61,7 +60,7 @@ class Tracked {
     this.look = look
   }
 
-  async at(path: string, reader: FileReader): Promise<Found> {
+  async at(path: string, reader: InstructionFiles): Promise<Found> {
     const found = await this.look.at(path, reader)
     this.looked.push({ path, reader, found })
     return found
@@ -92,7 +91,7 @@ interface First {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-async function firstText(candidates: readonly string[], reader: FileReader, look: Tracked): Promise<First> {
+async function firstText(candidates: readonly string[], reader: InstructionFiles, look: Tracked): Promise<First> {
   const diagnostics: Diagnostic[] = []
   for (const path of candidates) {
     const found = await look.at(path, reader)
@@ -124,7 +123,7 @@ class Imports {
   }
 
   /** A file behind what it imports. */
-  async expand(file: InstructionText, reader: FileReader, importedBy?: string): Promise<Part[]> {
+  async expand(file: InstructionText, reader: InstructionFiles, importedBy?: string): Promise<Part[]> {
     this.seen.add(file.real)
     this.open.push(file.real)
     const parts: Part[] = []

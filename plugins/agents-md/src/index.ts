@@ -1,5 +1,3 @@
 export { AgentsMdConfigError } from './config.ts'
-export type { Diagnostic, DiagnosticCode } from './diagnostic.ts'
-export type { FileLayer, FileStatus } from './files.ts'
-export { nodeFiles } from './files.ts'
+export type { Diagnostic, DiagnosticCode } from './instruction-file.ts'
 export * from './plugin.ts'

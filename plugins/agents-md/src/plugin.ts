@@ -1,14 +1,14 @@
 import type { Context } from 'cordis'
 import { type Agent, type KeyedContribution, scopeOf } from '@headrace/agent'
 import type {} from '@headrace/briefing'
+import { type FileSystem, nodeFiles } from '@headrace/files'
 import { messageOf } from '@headrace/message'
 import type { SessionEvent, SessionView } from '@headrace/session'
 import { type Account, AgentFiles } from './agent-files.ts'
+import { projectWords } from './announcement.ts'
 import { Config, settle } from './config.ts'
-import { type Diagnostic, diagnosticLine } from './diagnostic.ts'
-import { type FileLayer, nodeFiles } from './files.ts'
-import { NestedFolders } from './nested.ts'
-import { projectWords } from './words.ts'
+import { type Diagnostic, diagnosticLine } from './instruction-file.ts'
+import { NestedFolders } from './nested-folders.ts'
 
 declare module 'cordis' {
   interface Context {
@@ -34,9 +34,9 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
 interface Watched {
   readonly files: AgentFiles
   readonly nested: NestedFolders
-  /** What the history tells of folders; asked for anew where that may have changed. */
+  /** What the history tells of folders; `undefined` where that may have changed. */
   told: ReadonlyMap<string, string> | undefined
-  /** The event that comes next. */
+  /** Seq of the first event that was not read yet. */
   next: number
 }
 
@@ -46,7 +46,7 @@ function mayTell(event: SessionEvent): boolean {
   return event.type === 'context/message' || event.type === 'surface/replace' || event.type === 'surface/rewind'
 }
 
-/** Takes in what has happened since the last use; cheaper than to listen to every event. */
+/** Reads the events since the last use; cheaper than a listener for every event. */
 function catchUp(watched: Watched, session: SessionView): void {
   if (watched.next === session.length) return
   for (const event of session.events(watched.next)) {
@@ -56,8 +56,8 @@ function catchUp(watched: Watched, session: SessionView): void {
   watched.next = session.length
 }
 
-/** The plugin on a file system of one's own. */
-export function register(ctx: Context, config: Config, files: FileLayer): void {
+/** Registers the plugin on a given file system; tests pass their own. */
+export function register(ctx: Context, config: Config, files: FileSystem): void {
   const agents = new WeakMap<SessionView, Watched>()
   const of = (agent: Agent): Watched => {
     let known = agents.get(agent.session)

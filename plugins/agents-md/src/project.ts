@@ -1,32 +1,34 @@
 import { homedir } from 'node:os'
-import { dirname, join, relative, resolve, sep } from 'node:path'
-import type { FileLayer } from './files.ts'
-import { isInside } from './reader.ts'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { type FileSystem, decodeText, foldersToProject, isInside } from '@headrace/files'
+import { shownPath } from './instruction-file.ts'
 
 /** Where an agent works: from the root of its project down to its folder. */
 export class Project {
   /** Keys that were made, by folder: a call touches the same folders again and again. */
   private readonly keys = new Map<string, string>()
-  /** The nearest folder above (or at) the agent's that has a `.git`, a folder or a worktree's file; else the agent's own. Without links. */
+  /** The nearest folder above (or at) the agent's that has one of the markers; else the agent's own. Without links. */
   readonly root: string
+  /** Real paths of the folders that links in the project may lead to: its root and, where that is a linked worktree, the main one. */
+  readonly roots: readonly string[]
   /** Without links. */
   readonly cwd: string
   /** The agent's folder as it was given. */
   private readonly given: string
 
-  private constructor(root: string, cwd: string, given: string) {
-    this.root = root
+  private constructor(roots: readonly [string, ...string[]], cwd: string, given: string) {
+    this.root = roots[0]
+    this.roots = roots
     this.cwd = cwd
     this.given = given
   }
 
   /** Never rejects: a folder that is not there is a project without files. */
-  static async open(files: FileLayer, given: string): Promise<Project> {
+  static async open(files: FileSystem, given: string, markers: readonly string[]): Promise<Project> {
     const cwd = await files.realpath(given).catch(() => resolve(given))
-    for (let folder = cwd; ; folder = dirname(folder)) {
-      if (isThere(files, join(folder, '.git'))) return new Project(folder, cwd, given)
-      if (dirname(folder) === folder) return new Project(cwd, cwd, given)
-    }
+    const root = foldersToProject(cwd, markers, files).at(-1)!
+    const main = await mainWorktreeOf(root, files).catch(() => undefined)
+    return new Project(main === undefined ? [root] : [root, main], cwd, given)
   }
 
   /** Folders from the root to the agent's. */
@@ -71,23 +73,32 @@ export function isFolderKey(key: string): boolean {
   return key.endsWith('/')
 }
 
-function isThere(files: FileLayer, path: string): boolean {
-  try {
-    return files.lstat(path) !== undefined
-  } catch {
-    return false
-  }
+/**
+ * The main worktree of the repository that a linked worktree belongs to; `undefined` for any other folder. That it does is proven by the
+ * repository, which names the worktree: a `.git` file alone could name any folder.
+ */
+async function mainWorktreeOf(root: string, files: FileSystem): Promise<string | undefined> {
+  const pointer = join(root, '.git')
+  if (files.lstat(pointer)?.kind !== 'file') return undefined
+  const target = /^gitdir: (.+)/.exec(await lineOf(pointer, files))?.[1]
+  if (target === undefined) return undefined
+  const folder = resolve(root, target)
+  const back = await files.realpath(resolve(folder, await lineOf(join(folder, 'gitdir'), files)))
+  const common = resolve(folder, await lineOf(join(folder, 'commondir'), files))
+  return back === pointer && basename(common) === '.git' ? files.realpath(dirname(common)) : undefined
 }
+
+async function lineOf(path: string, files: FileSystem): Promise<string> {
+  const decoded = decodeText((await files.read(await files.realpath(path), MAX_POINTER)).bytes)
+  return 'text' in decoded ? decoded.text.trim() : ''
+}
+
+/** Bytes of a file that holds one path. */
+const MAX_POINTER = 10_000
 
 function foldersBetween(root: string, folder: string): readonly string[] {
   const names = relative(root, folder).split(sep).filter((name) => name !== '')
   return [root, ...names.map((_, index) => join(root, ...names.slice(0, index + 1)))]
-}
-
-/** A path on one line that closes no quotes: `/` between names, control characters, quotes and angle brackets as `%0A`. */
-function shownPath(path: string): string {
-  const slashed = sep === '/' ? path : path.replaceAll(sep, '/')
-  return slashed.replace(/[%"<>\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, encodeURIComponent)
 }
 
 function writtenPath(shown: string): string {

@@ -6,7 +6,10 @@ import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { RunContext, instructionsFromFiles } from '@headrace/run-context'
 import { harness } from '@headrace/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { OTHER_NAMES } from '../src/config.ts'
 import { CountedFiles, all, count, folder, plugins, start, tell, told, touch, write } from './kit.ts'
+
+const isOther = (path: string): boolean => OTHER_NAMES.some((name) => path.endsWith(`/${name}`))
 
 const owners = (h: Awaited<ReturnType<typeof start>>): readonly string[] => h.agent.session.entries().map(({ owner }) => owner)
 
@@ -233,7 +236,8 @@ describe('what it costs', () => {
     const perBatch: string[][] = []
     h.ctx.on('session/event', (_, { type }) => {
       if (type === 'tool/start') files.reset()
-      if (type === 'tool/result') perBatch.push([...new Set(files.looked.map((path) => path.slice(root.length + 1)))].sort())
+      // Files for other agents are looked for once in each folder.
+      if (type === 'tool/result') perBatch.push([...new Set(files.looked.map((path) => path.slice(root.length + 1)))].filter((path) => !isOther(path)).sort())
     })
     await h.run('Go')
     const both = (at: string): string[] => [`${at}/AGENTS.local.md`, `${at}/AGENTS.md`]

@@ -1,8 +1,9 @@
-import { linkSync, mkdirSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { execFileSync } from 'node:child_process'
+import { linkSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Config, settle } from '../src/config.ts'
-import { count, folder, start, tell, told } from './kit.ts'
+import { count, folder, problems, start, tell, told, write } from './kit.ts'
 
 describe('files from the root to the working directory', () => {
   it('are one topic, the most general first, each overlay behind its folder\'s own', async () => {
@@ -109,5 +110,70 @@ describe('the config', () => {
     expect(other.session.entries().map(({ owner }) => owner)).toEqual(['agents-md/project', 'user', 'model'])
     expect(told(h)).toHaveLength(1)
     expect(told(h)[0]).not.toContain('sub')
+  })
+})
+
+describe('files for other agents', () => {
+  const others = ['CLAUDE.md', '.claude/CLAUDE.md', 'GEMINI.md', '.github/copilot-instructions.md', '.cursorrules']
+
+  it.each(others)('%s is reported where it is all that a folder has, and told with otherAgents', async (name) => {
+    const root = folder({ [name]: 'theirs', 'a/AGENTS.md': 'ours', [`a/${name}`]: 'passed over' })
+    const { h, text, problems } = await tell(root, { cwd: join(root, 'a') })
+    expect(text).not.toContain('theirs')
+    expect(problems).toEqual([`OTHER_AGENT ${name}`])
+    await h.run('Again')
+    expect(h.reports).toHaveLength(1)
+    const told = await tell(root, { cwd: join(root, 'a'), otherAgents: true })
+    expect(told.text).toMatch(/theirs[^]*ours/)
+    expect(told.text).not.toContain('passed over')
+    expect(told.problems).toEqual([])
+  })
+
+  it('are not reported where there is an AGENTS.md, where they have been named, or once an AGENTS.md came', async () => {
+    expect((await tell(folder({ 'AGENTS.md': 'ours', 'CLAUDE.md': 'theirs' }))).problems).toEqual([])
+    expect((await tell(folder({ 'CLAUDE.md': 'named' }), { names: ['AGENTS.md', 'CLAUDE.md'] })).problems).toEqual([])
+    const root = folder({ 'CLAUDE.md': 'theirs' })
+    const { h } = await tell(root)
+    expect(problems(h, root)).toEqual(['OTHER_AGENT CLAUDE.md'])
+    write(root, { 'AGENTS.md': 'ours' })
+    await h.run('Again')
+    expect(problems(h, root)).toEqual([])
+  })
+
+  it('in a folder that a tool touched are reported, once', async () => {
+    const root = folder({ 'sub/CLAUDE.md': 'theirs' })
+    const script = [{ calls: [{ name: 'touch', arguments: { path: 'sub/x' } }] }, { calls: [{ name: 'touch', arguments: { path: 'sub/y' } }] }, 'ok']
+    const { h, problems } = await tell(root, { harness: { script } })
+    expect(h.reports).toHaveLength(1)
+    expect(problems).toEqual(['OTHER_AGENT sub/CLAUDE.md'])
+  })
+})
+
+describe('the root of a project', () => {
+  it('is where one of the markers is, a file or a folder', async () => {
+    const root = folder({ 'AGENTS.md': 'above', 'in/package.json': '{}', 'in/AGENTS.md': 'in', 'in/deep/x': '' })
+    const { text } = await tell(root, { cwd: join(root, 'in/deep'), projectMarkers: ['package.json'] })
+    expect(text).toContain('\nin\n')
+    expect(text).not.toContain('above')
+    const both = await tell(root, { cwd: join(root, 'in/deep'), projectMarkers: [] })
+    expect(both.text).toBe('')
+  })
+
+  it('that is a linked worktree may have links into the main one, and nowhere else', async () => {
+    const root = folder({ 'AGENTS.md': 'the main one\'s' }, { git: false })
+    const git = (...args: string[]): void => void execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: root, stdio: 'ignore' })
+    git('init', '-b', 'main')
+    git('commit', '--allow-empty', '-m', 'x')
+    for (const place of ['.worktrees/x', `../${basename(root)}-beside`]) {
+      git('worktree', 'add', '--detach', place)
+      const tree = join(root, place)
+      onTestFinished(() => rmSync(tree, { recursive: true, force: true }))
+      symlinkSync(join(root, 'AGENTS.md'), join(tree, 'AGENTS.md'))
+      expect((await tell(tree)).text).toContain('the main one\'s')
+    }
+    // A file that only says that it is a worktree's proves nothing: the repository does not know it.
+    const forged = folder({ '.git': `gitdir: ${root}/.git/worktrees/x` }, { git: false })
+    symlinkSync(join(root, 'AGENTS.md'), join(forged, 'AGENTS.md'))
+    expect((await tell(forged)).problems).toEqual(['OUTSIDE AGENTS.md'])
   })
 })

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { sha256 } from '@headrace/message'
 import { describe, expect, it } from 'vitest'
-import { diagnosticLine } from '../src/diagnostic.ts'
+import { cut, render } from '../src/announcement.ts'
 import type { Part } from '../src/gather.ts'
-import { cut, render } from '../src/render.ts'
+import { diagnosticLine } from '../src/instruction-file.ts'
 import { folder, tell } from './kit.ts'
 
 const part = (path: string, text: string, importedBy?: string): Part =>

@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Context } from 'cordis'
 import { BriefingService } from '@headrace/briefing'
+import { type FileReading, type FileStatus, type FileSystem, nodeFiles } from '@headrace/files'
 import { textOf } from '@headrace/message'
 import { type Harness, type HarnessOptions, harness } from '@headrace/testing'
 import { onTestFinished } from 'vitest'
 import { turns } from '@headrace/testing/gate'
 import { Config, settle } from '../src/config.ts'
-import { type FileLayer, type FileStatus, inject, name, nodeFiles, register } from '../src/index.ts'
+import { inject, name, register } from '../src/index.ts'
 
 export type Files = Readonly<Record<string, string | Uint8Array>>
 
@@ -29,7 +30,7 @@ export function write(root: string, files: Files): void {
 }
 
 /** The real file system, with an account of what was asked, and faults on demand. */
-export class CountedFiles implements FileLayer {
+export class CountedFiles implements FileSystem {
   /** Calls that look: a path each. */
   looked: string[] = []
   /** Paths whose content was read. */
@@ -57,7 +58,9 @@ export class CountedFiles implements FileLayer {
     return nodeFiles.realpath(path)
   }
 
-  async read(path: string, limit: number): ReturnType<FileLayer['read']> {
+  list: FileSystem['list'] = (path) => nodeFiles.list(path)
+
+  async read(path: string, limit: number): Promise<FileReading> {
     this.read_.push(path)
     const code = this.faults.get(path)
     if (code !== undefined) throw Object.assign(new Error(`${code}: it is said to be so, open '${path}'`), { code })
@@ -65,7 +68,7 @@ export class CountedFiles implements FileLayer {
   }
 }
 
-export type Options = Partial<Config> & { readonly files?: FileLayer; readonly harness?: HarnessOptions }
+export type Options = Partial<Config> & { readonly files?: FileSystem; readonly harness?: HarnessOptions }
 
 /** The plugin and what it needs. */
 export function plugins({ files = nodeFiles, ...config }: Options = {}): HarnessOptions['plugins'] & {} {

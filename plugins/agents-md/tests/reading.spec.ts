@@ -4,9 +4,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { stopClock } from '@headrace/testing/clock'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { decode, isLinkText } from '../src/decode.ts'
-import type { FileLayer, FileStatus } from '../src/files.ts'
-import { FileReader } from '../src/reader.ts'
+import { type FileStatus, type FileSystem, nodeFiles } from '@headrace/files'
+import { instructionFiles, isLinkText } from '../src/instruction-file.ts'
 import { CountedFiles, all, folder, problems, tell, told, write } from './kit.ts'
 
 const utf16 = (text: string, order: 'le' | 'be'): Buffer => {
@@ -46,10 +45,6 @@ describe('text', () => {
     expect(text).toContain('the other')
     expect(text).not.toContain('path="AGENTS.md"')
     expect(h.reports).toMatchObject([{ plugin: 'agents-md', problem: expect.stringContaining(join(root, 'AGENTS.md')) }])
-  })
-
-  it('decodes to what it says, whatever stands inside', () => {
-    expect(decode(Buffer.from('a\u2028b\u0085c\ufeffd\n\n\n'))).toEqual({ text: 'a\u2028b\u0085c\ufeffd' })
   })
 })
 
@@ -154,13 +149,13 @@ describe('what is no file', () => {
 describe('on a file system whose clock ticks', () => {
   it('a file is read when the tick of its last change is past: what it holds then is what its time stands for', async () => {
     const clock = stopClock()
-    const status: FileStatus = { kind: 'file', size: 3, stamp: 'of this tick', changed: Date.now() }
+    const status: FileStatus = { kind: 'file', size: 3, id: '1', stamp: [1n], changed: Date.now() }
     let content = 'old'
-    const files: FileLayer = {
-      lstat: () => status, stat: () => status, realpath: async (path) => path,
+    const files: FileSystem = {
+      ...nodeFiles, lstat: () => status, stat: () => status, realpath: async (path) => path,
       read: async () => ({ bytes: Buffer.from(content), before: status, after: status }),
     }
-    const reader = new FileReader(files, ['/p'], 1_000)
+    const reader = instructionFiles(files, ['/p'], 1_000)
     const first = reader.look('/p/AGENTS.md')
     await clock.pass(2)
     content = 'new'
@@ -170,13 +165,13 @@ describe('on a file system whose clock ticks', () => {
   })
 
   it('a file that changes while it is read is read again', async () => {
-    const at = (stamp: string): FileStatus => ({ kind: 'file', size: 3, stamp, changed: 0 })
+    const at = (stamp: number): FileStatus => ({ kind: 'file', id: '1', size: 3, stamp: [BigInt(stamp)], changed: 0 })
     let reads = 0
-    const files: FileLayer = {
-      lstat: () => at('2'), stat: () => at('2'), realpath: async (path) => path,
-      read: async () => ({ bytes: Buffer.from(`text ${++reads}`), before: at(`${reads}`), after: at('2') }),
+    const files: FileSystem = {
+      ...nodeFiles, lstat: () => at(2), stat: () => at(2), realpath: async (path) => path,
+      read: async () => ({ bytes: Buffer.from(`text ${++reads}`), before: at(reads), after: at(2) }),
     }
-    const reader = new FileReader(files, ['/p'], 1_000)
+    const reader = instructionFiles(files, ['/p'], 1_000)
     expect(await reader.look('/p/AGENTS.md')).toMatchObject({ text: 'text 1' })
     expect(await reader.look('/p/AGENTS.md')).toMatchObject({ text: 'text 2' })
     expect(await reader.look('/p/AGENTS.md')).toMatchObject({ text: 'text 2' })

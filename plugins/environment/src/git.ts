@@ -1,26 +1,6 @@
-import { statSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
-
-/** The files' side of {@link GitHead}; tests count its calls. To look is synchronous: it is done at every step, and a promise costs ten looks. */
-export interface GitFiles {
-  /** A stamp that differs when the file's content may differ; `undefined` where there is no such file. */
-  stamp(path: string): string | undefined
-  /** The text of a file. Rejects where there is none. */
-  read(path: string): Promise<string>
-}
-
-export const nodeGitFiles: GitFiles = {
-  stamp(path) {
-    try {
-      const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
-      return stats && `${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.mode}`
-    } catch {
-      return undefined
-    }
-  },
-  read: (path) => readFile(path, 'utf8'),
-}
+import { type FileSystem, StampedFiles, nodeFiles } from '@headrace/files'
+import { type Ref, type RefTable, parseReftable } from './reftable.ts'
 
 /** Where a repository stands. A detached head has no branch; a repository without commits no head. */
 export interface GitState {
@@ -29,69 +9,76 @@ export interface GitState {
   readonly head?: string
 }
 
-/** Stamps of the files that were looked at. */
-type Look = Map<string, string | undefined>
+/** One of the files that a state was read from, and what it came to. */
+interface Looked {
+  readonly path: string
+  readonly files: StampedFiles<unknown>
+  readonly value: unknown
+}
 
-/** No file has this stamp. */
-const UNREAD = 'unread'
-
-/** A state, and the stamps of the files that it was read from. */
+/** A state, and what it was read from. */
 interface Kept {
   readonly state: GitState | undefined
-  readonly stamps: Look
+  readonly looked: readonly Looked[]
 }
+
+/** Bytes: packed refs and reftables of very large repositories. */
+const MAX_SIZE = 64_000_000
+/** What stands in `HEAD` where refs are kept in a reftable: older programs must not take it for theirs. */
+const ELSEWHERE = 'refs/heads/.invalid'
 
 /**
  * Reads branch and head of the repository around a folder from its files, without running git. What did not change is not read again, and
  * a repository that was found is not looked for again as long as it is there.
  */
 export class GitHead {
+  private readonly texts: StampedFiles<string | undefined>
+  private readonly tables: StampedFiles<RefTable | undefined>
   private readonly commons = new Map<string, string | undefined>()
-  private readonly files: GitFiles
-  private readonly cache = new Map<string, { readonly stamp: string; readonly text: string }>()
   private readonly kept = new Map<string, Kept>()
   /** The `.git` of a folder. */
   private readonly found = new Map<string, string>()
   /** Where a ref stood in packed refs: they may be many. */
   private packed: { readonly text: string; readonly ref: string; readonly commit: string | undefined } | undefined
 
-  constructor(files: GitFiles = nodeGitFiles) {
-    this.files = files
+  constructor(files: FileSystem = nodeFiles) {
+    const problem = (): undefined => undefined
+    this.texts = new StampedFiles({ files, maxSize: MAX_SIZE, make: ({ bytes }) => Buffer.from(bytes).toString('utf8'), problem })
+    this.tables = new StampedFiles({ files, maxSize: MAX_SIZE, make: ({ bytes }) => parseReftable(Buffer.from(bytes)), problem })
   }
 
   /** `undefined` where the folder is in no repository. At once, and the same object, where nothing changed. */
   read(folder: string): GitState | undefined | Promise<GitState | undefined> {
     const kept = this.kept.get(folder)
-    if (kept) {
-      for (const [path, stamp] of kept.stamps) if (this.files.stamp(path) !== stamp) return this.readAnew(folder)
-      return kept.state
-    }
-    return this.readAnew(folder)
+    const stands = kept?.looked.every(({ files, path, value }) => files.look(path) === value)
+    return stands ? kept?.state : this.readAnew(folder)
   }
 
   private async readAnew(folder: string): Promise<GitState | undefined> {
-    const look = new Map<string, string | undefined>()
+    const look = new Look()
     const state = await this.stateOf(folder, look)
-    this.kept.set(folder, { state, stamps: look })
+    this.kept.set(folder, { state, looked: look.looked })
     return state
   }
 
   private async stateOf(folder: string, look: Look): Promise<GitState | undefined> {
     const known = this.found.get(folder)
     const git = known !== undefined && (await this.headOf(known, look)) !== undefined ? known : await this.search(folder, look)
-    const head = git && this.cache.get(join(git, 'HEAD'))?.text
-    if (!git || head === undefined) return undefined
+    if (git === undefined) return undefined
     this.found.set(folder, git)
-    // Where it is is known now; what else was looked at on the way does not matter any more.
-    for (const path of look.keys()) if (path !== join(git, 'HEAD')) look.delete(path)
-    const ref = /^ref: (refs\/[^\s]+)/.exec(head)?.[1]
-    const commit = ref ? await this.commitOf(git, ref, look) : head.trim()
-    const branch = ref?.replace(/^refs\/heads\//, '')
+    // Where it is is known now: only its HEAD has to be watched, not the folders on the way to it.
+    look.restart()
+    const text = await this.headOf(git, look)
+    const inFile = refIn(text ?? '')
+    const head = 'target' in inFile && inFile.target === ELSEWHERE ? await this.refInTables(git, 'HEAD', look) : inFile
+    if (!head) return {}
+    const commit = 'target' in head ? await this.commitOf(git, head.target, look) : head.commit
+    const branch = 'target' in head ? head.target.replace(/^refs\/heads\//, '') : undefined
     return { ...(branch && { branch }), ...(commit && /^[0-9a-f]{40,64}$/.test(commit) && { head: commit.slice(0, 12) }) }
   }
 
   private headOf(git: string, look: Look): Promise<string | undefined> {
-    return this.text(join(git, 'HEAD'), look)
+    return look.at(join(git, 'HEAD'), this.texts)
   }
 
   private async search(folder: string, look: Look): Promise<string | undefined> {
@@ -99,7 +86,7 @@ export class GitHead {
       const path = join(at, '.git')
       if ((await this.headOf(path, look)) !== undefined) return path
       // A worktree or a submodule: a file that says where the folder is.
-      const pointer = await this.text(path, look)
+      const pointer = await look.at(path, this.texts)
       const target = pointer && /^gitdir: (.+)/.exec(pointer)?.[1]?.trim()
       if (target) {
         const git = isAbsolute(target) ? target : resolve(at, target)
@@ -110,36 +97,61 @@ export class GitHead {
   }
 
   private async commitOf(git: string, ref: string, look: Look): Promise<string | undefined> {
-    // What a worktree belongs to does not change while it is there.
-    if (!this.commons.has(git)) this.commons.set(git, (await this.text(join(git, 'commondir'), new Map()))?.trim())
-    const common = this.commons.get(git)
-    const roots = common ? [git, resolve(git, common)] : [git]
+    const roots = await this.rootsOf(git)
     for (const root of roots) {
-      const loose = (await this.text(join(root, ref), look))?.trim()
+      const loose = (await look.at(join(root, ref), this.texts))?.trim()
       if (loose) return loose
     }
-    const text = await this.text(join(roots.at(-1)!, 'packed-refs'), look)
-    if (text === undefined) return undefined
+    const text = await look.at(join(roots.at(-1)!, 'packed-refs'), this.texts)
+    if (text === undefined) {
+      const inTables = await this.refInTables(roots.at(-1)!, ref, look)
+      return inTables && 'commit' in inTables ? inTables.commit : undefined
+    }
     if (this.packed?.text !== text || this.packed.ref !== ref) {
       this.packed = { text, ref, commit: text.split('\n').find((line) => line.endsWith(` ${ref}`))?.split(' ')[0] }
     }
     return this.packed.commit
   }
 
-  private async text(path: string, look: Look): Promise<string | undefined> {
-    const stamp = this.files.stamp(path)
-    look.set(path, stamp)
-    if (stamp === undefined) return undefined
-    const known = this.cache.get(path)
-    if (known?.stamp === stamp) return known.text
-    try {
-      const text = await this.files.read(path)
-      this.cache.set(path, { stamp, text })
-      return text
-    } catch {
-      // A folder, gone in between, or no room to read it now: asked again next time.
-      look.set(path, UNREAD)
-      return undefined
+  /** A worktree's own folder, then that of its repository, which does not change while it is there. */
+  private async rootsOf(git: string): Promise<readonly string[]> {
+    if (!this.commons.has(git)) this.commons.set(git, (await this.texts.look(join(git, 'commondir')))?.trim())
+    const common = this.commons.get(git)
+    return common ? [git, resolve(git, common)] : [git]
+  }
+
+  /** The ref in the newest table that has it. */
+  private async refInTables(git: string, name: string, look: Look): Promise<Ref | undefined> {
+    const list = await look.at(join(git, 'reftable', 'tables.list'), this.texts)
+    for (const file of list?.split('\n').filter((line) => /^[\w.-]+$/.test(line)).reverse() ?? []) {
+      const table = await look.at(join(git, 'reftable', file), this.tables)
+      if (table?.has(name)) return table.get(name)
     }
+    return undefined
+  }
+}
+
+/** What HEAD says: a branch, or a commit. */
+function refIn(text: string): Ref {
+  const target = /^ref: (refs\/[^\s]+)/.exec(text)?.[1]
+  return target === undefined ? { commit: text.trim() } : { target }
+}
+
+/** Remembers what was looked at, and what it came to. */
+class Look {
+  private list: Looked[] = []
+
+  get looked(): readonly Looked[] {
+    return this.list
+  }
+
+  restart(): void {
+    this.list = []
+  }
+
+  async at<T>(path: string, files: StampedFiles<T>): Promise<T | undefined> {
+    const value = await files.look(path)
+    this.list.push({ path, files, value })
+    return value
   }
 }

@@ -21,10 +21,20 @@ export interface Config {
   readonly facts?: Record<string, string> | ((agent: Agent) => Record<string, string | undefined> | Promise<Record<string, string | undefined>>)
 }
 
+/** @throws TypeError for what is no time zone, where the config is read: later it would be an error at every step */
+function timeZoneOf(timeZone: string): string {
+  try {
+    dayOf(new Date(), timeZone)
+    return timeZone
+  } catch {
+    throw new TypeError(`timeZone ${JSON.stringify(timeZone)} is not a time zone; name one as the IANA does, such as Europe/Berlin or UTC`)
+  }
+}
+
 export const Config: z<Partial<Config>, Config> = strict(z.object({
   channel: z.union(['inject', 'after'] as const).default('inject'),
   git: z.boolean().default(true),
-  timeZone: z.string(),
+  timeZone: z.transform(z.string(), timeZoneOf),
   facts: z.union([z.dict(z.string()), z.function()]),
 }))
 

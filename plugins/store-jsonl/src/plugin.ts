@@ -1,6 +1,6 @@
-import { homedir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { join } from 'node:path'
 import type {} from '@headrace/agent'
+import { stateHome } from '@headrace/files'
 import type { Context } from 'cordis'
 import { strict } from '@headrace/config'
 import z from 'schemastery'
@@ -27,8 +27,7 @@ export async function apply(ctx: Context, { directory = defaultDirectory(), fsyn
   ctx.sessions.store(new JsonlStore({ directory, fsync }))
 }
 
-/** Where sessions are kept unless said otherwise, by the XDG base directory rules: a relative path there is ignored. */
+/** Where sessions are kept unless said otherwise. */
 export function defaultDirectory(): string {
-  const state = process.env.XDG_STATE_HOME
-  return join(state && isAbsolute(state) ? state : join(homedir(), '.local', 'state'), 'headrace', 'sessions')
+  return join(stateHome(), 'headrace', 'sessions')
 }

@@ -1,6 +1,6 @@
-import { homedir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { join } from 'node:path'
 import type {} from '@headrace/agent'
+import { stateHome } from '@headrace/files'
 import type { Context } from 'cordis'
 import { strict } from '@headrace/config'
 import z from 'schemastery'
@@ -33,8 +33,7 @@ export async function* apply(ctx: Context, { file = defaultFile(), fsync, busyTi
   ctx.sessions.store(store)
 }
 
-/** Where sessions are kept unless said otherwise, by the XDG base directory rules: a relative path there is ignored. */
+/** Where sessions are kept unless said otherwise. */
 export function defaultFile(): string {
-  const state = process.env.XDG_STATE_HOME
-  return join(state && isAbsolute(state) ? state : join(homedir(), '.local', 'state'), 'headrace', 'sessions.sqlite')
+  return join(stateHome(), 'headrace', 'sessions.sqlite')
 }

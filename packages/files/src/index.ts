@@ -1,0 +1,6 @@
+export * from './decode.ts'
+export * from './file-error.ts'
+export * from './file-system.ts'
+export * from './folders.ts'
+export * from './shown.ts'
+export * from './stamped-files.ts'
