@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
-import { configHome } from '@headrace/files'
+import { PATH_FIELDS, configHome } from '@headrace/files'
 import z from 'schemastery'
 import { strict } from '@headrace/config'
 import { HeadraceError } from '@headrace/message'
@@ -52,7 +52,7 @@ export const Config: z<Partial<Config>, Config> = strict(z.object({
   roots: z.array(z.string()).default([]).description('Absolute folders, beside the project\'s root, that links and imports may lead to.'),
   nested: z.boolean().default(true).description('Look at folders below the working directory when a tool touches them.'),
   skip: z.array(z.string()).default(['.git', 'node_modules']).description('Names of folders below which nothing is looked for: the instructions there are not this project\'s.'),
-  pathFields: z.array(z.string()).default(['path', 'paths', 'file', 'files', 'file_path', 'filePath', 'cwd', 'directory'])
+  pathFields: z.array(z.string()).default([...PATH_FIELDS])
     .description('Fields of a call\'s input that hold paths.'),
   budget: z.natural().min(64).default(32_768).description('Bytes of text that one announcement holds.'),
   maxFile: z.natural().min(64).max(67_108_864).default(1_048_576).description('Bytes of one file; a larger one is not read.'),

@@ -1,6 +1,7 @@
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import type { Agent, KeyedContribution, ToolCall } from '@headrace/agent'
-import type { Digest, Json, JsonObject } from '@headrace/message'
+import { touchedPaths } from '@headrace/files'
+import type { Digest } from '@headrace/message'
 import type { Account, AgentFiles } from './agent-files.ts'
 import { folderWords } from './announcement.ts'
 import type { Config } from './config.ts'
@@ -111,28 +112,4 @@ function once(places: readonly Place[]): readonly Place[] {
 /** What is told of the folder itself, without what it imports. */
 function topsOf({ parts }: Account): readonly Digest[] {
   return parts.filter(({ importedBy }) => importedBy === undefined).map(({ file }) => file.digest)
-}
-
-/**
- * Paths that a call's input names: strings, or lists of them, in the given fields; and the folder that a glob in `pattern` begins with,
- * inside `path` where there is one. Commands are not looked into.
- */
-export function touchedPaths(input: JsonObject, fields: ReadonlySet<string>): readonly string[] {
-  const paths: string[] = []
-  for (const field of Object.keys(input)) if (fields.has(field)) paths.push(...stringsOf(input[field]))
-  const { pattern, path } = input
-  const folder = typeof pattern === 'string' ? staticFolder(pattern) : undefined
-  return folder === undefined ? paths : [...paths, typeof path === 'string' && !folder.startsWith('/') ? join(path, folder) : folder]
-}
-
-function stringsOf(value: Json | undefined): readonly string[] {
-  if (typeof value === 'string') return value === '' ? [] : [value]
-  return Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string' && item !== '') : []
-}
-
-/** The folder in front of a glob's first special character; nothing where it has none, or is a name at any depth. */
-function staticFolder(pattern: string): string | undefined {
-  const special = pattern.search(/[*?[{]/)
-  const end = pattern.lastIndexOf('/', special)
-  return special < 0 || end < 1 ? undefined : pattern.slice(0, end)
 }

@@ -1,28 +1,28 @@
-import type { Shelf } from './shelf.ts'
-import type { Skill } from './skill.ts'
+import type { SkillSet } from './library.ts'
+import { type Skill, isForModel } from './skill.ts'
 
-/** Fewer characters of a description than this say nothing: then all are left out. */
+/** Fewer characters of a description than this tell nothing: then all are left out. */
 const LEAST = 20
 
 const OPEN = '<available_skills>\nInstructions for kinds of tasks. Open one with the skill tool before you begin a task that it fits.\n'
 const CLOSE = '</available_skills>'
 
-/** Words for a catalogue that replaces another. */
+/** What is told where the catalogue changed. */
 export function changedCatalogue(text: string): string {
   return `The skills have changed. These are all there are now:\n${text}`
 }
 
-/** Words for when there are none any more. */
+/** What is told when the last skill went. */
 export function removedCatalogue(): string {
   return 'There are no skills any more; the list of available skills no longer holds.'
 }
 
-/** The catalogues of shelves, each made once. */
-export function catalogues(budget: number): (shelf: Shelf) => string | undefined {
-  const made = new WeakMap<Shelf, string>()
-  return (shelf) => {
-    const text = made.get(shelf) ?? catalogueOf(shelf.skills, budget)
-    if (text !== undefined) made.set(shelf, text)
+/** The catalogues of sets of skills, without what is hidden from the model; each made once. */
+export function catalogues(budget: number): (set: SkillSet) => string | undefined {
+  const made = new WeakMap<SkillSet, string>()
+  return (set) => {
+    const text = made.get(set) ?? catalogueOf(set.skills.filter(isForModel), budget)
+    if (text !== undefined) made.set(set, text)
     return text
   }
 }

@@ -9,6 +9,8 @@ export interface Config {
   readonly project: boolean
   /** Whether the user's count. */
   readonly user: boolean
+  /** Whether `.agents/skills` and `.claude/skills` count of other folders in the project, once the model's calls named a path there. */
+  readonly nested: boolean
   /** Names that mark the project's root. */
   readonly projectMarkers: string[]
   /** Characters of the whole catalogue. */
@@ -27,6 +29,7 @@ export const Config: z<Partial<Config>, Config> = strict(z.object({
   roots: z.array(z.string()).default([]).description('Folders of skills, before all others: absolute, below ~/, or relative to the agent\'s folder.'),
   project: z.boolean().default(true).description('Whether .agents/skills and .claude/skills count, from the agent\'s folder up to the project\'s root.'),
   user: z.boolean().default(true).description('Whether the user\'s skills count.'),
+  nested: z.boolean().default(true).description('Whether those of other folders in the project count, once a call named a path there.'),
   projectMarkers: z.array(z.string()).default(['.git']).description('Names that mark the project\'s root.'),
   maxCatalogue: size(16_000, 500).description('Characters of the whole catalogue.'),
   maxOutput: size(50_000, 100).description('Characters of one result of the tool, and of what /name brings.'),

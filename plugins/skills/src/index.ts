@@ -1,5 +1,4 @@
 export { Config, apply, inject, name } from './plugin.ts'
 export type { Diagnostic, DiagnosticCode } from './diagnostic.ts'
-export { SkillError, type SkillErrorCode } from './error.ts'
 export type { Skills, Workplace } from './library.ts'
-export type { Manifest, Skill, Source } from './skill.ts'
+export { SkillError, type Manifest, type Skill, type SkillErrorCode, type Source } from './skill.ts'

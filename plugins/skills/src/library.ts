@@ -1,14 +1,12 @@
 import type { Agent } from '@headrace/agent'
+import { type FileSystem, byCodeUnits, quoted } from '@headrace/files'
 import { callsOf } from '@headrace/message'
 import type { SessionEvent } from '@headrace/session'
 import type { Config } from './config.ts'
 import type { Diagnostic } from './diagnostic.ts'
-import type { Disk } from './disk.ts'
-import { SkillError } from './error.ts'
-import type { Shelf } from './shelf.ts'
-import { SkillIndex } from './skill-index.ts'
-import type { Skill } from './skill.ts'
-import { quoted } from './text.ts'
+import { NestedRoots } from './nested-roots.ts'
+import { SkillIndex, type Survey, rootsOf } from './skill-index.ts'
+import { type Skill, SkillError, isForModel } from './skill.ts'
 
 declare module 'cordis' {
   interface Context {
@@ -19,7 +17,7 @@ declare module 'cordis' {
 /** An agent, or a folder that one could work in. */
 export type Workplace = Pick<Agent, 'cwd'>
 
-/** `ctx.skills`: what skills there are, as they stand on disk now. */
+/** `ctx.skills`: what skills there are, as they stand on disk now. Those of touched packages are an agent's alone, and not among them. */
 export interface Skills {
   /** In order of name. */
   list(at: Workplace): Promise<readonly Skill[]>
@@ -27,61 +25,77 @@ export interface Skills {
   diagnostics(at: Workplace): Promise<readonly Diagnostic[]>
 }
 
-/** Names that a refusal tells of. */
+/** Names that a refusal tells. */
 const NEAR = 20
+
+/** What is known of one agent's skills. */
+interface Known {
+  readonly nested: NestedRoots | undefined
+  /** Of the nested roots; made anew when there are more of them. */
+  nestedIndex: SkillIndex | undefined
+  latest: { readonly surveys: readonly Survey[]; readonly set: SkillSet } | undefined
+  /** Seq of the first event that was not read yet. */
+  next: number
+  isStale: boolean
+}
 
 /** The skills of each agent. Agents of one folder share what was read. */
 export class SkillLibrary implements Skills {
   private readonly config: Config
-  private readonly disk: Disk
-  private readonly tell: (agent: Agent, shelf: Shelf) => Promise<void>
+  private readonly files: FileSystem
+  private readonly report: (agent: Agent, diagnostics: readonly Diagnostic[]) => Promise<void>
   /** By folder. Held only by the agents there. */
   private readonly indexes = new Map<string, WeakRef<SkillIndex>>()
   private readonly held = new WeakMap<object, SkillIndex>()
-  private readonly glances = new WeakMap<Agent['session'], { readonly shelf: Shelf; next: number }>()
+  private readonly known = new WeakMap<Agent['session'], Known>()
+  private readonly sets = new WeakMap<Survey, SkillSet>()
 
-  /** @param tell is told of each look for an agent */
-  constructor(config: Config, disk: Disk, tell: (agent: Agent, shelf: Shelf) => Promise<void>) {
+  /** @param report is called after each look for an agent */
+  constructor(config: Config, files: FileSystem, report: (agent: Agent, diagnostics: readonly Diagnostic[]) => Promise<void>) {
     this.config = config
-    this.disk = disk
-    this.tell = tell
+    this.files = files
+    this.report = report
   }
 
   async list(at: Workplace): Promise<readonly Skill[]> {
-    return (await this.indexOf(at, at.cwd).look()).skills
+    return (await this.setIn(at)).skills
   }
 
   async diagnostics(at: Workplace): Promise<readonly Diagnostic[]> {
-    return (await this.indexOf(at, at.cwd).look()).diagnostics
+    return (await this.setIn(at)).diagnostics
   }
 
   /** What there is now. */
-  async look(agent: Agent): Promise<Shelf> {
-    const shelf = await this.indexOf(agent.session, agent.cwd).look()
-    this.glances.set(agent.session, { shelf, next: agent.session.length })
-    await this.tell(agent, shelf)
-    return shelf
+  async look(agent: Agent): Promise<SkillSet> {
+    const known = this.knownOf(agent)
+    this.catchUp(agent, known)
+    known.isStale = false
+    const { session, cwd } = agent
+    const surveys = [await this.indexOf(session, cwd).look(), ...known.nestedIndex ? [await known.nestedIndex.look()] : []]
+    const isSame = known.latest?.surveys.length === surveys.length && surveys.every((survey, index) => survey === known.latest!.surveys[index])
+    if (!isSame) known.latest = { surveys, set: surveys.length === 1 ? this.setOf(surveys[0]!) : skillSetOf(surveys) }
+    const { set } = known.latest!
+    await this.report(agent, set.diagnostics)
+    return set
   }
 
-  /** The same, at once; but a look serves its turn, up to calls that may have changed skills. */
-  glance(agent: Agent): Shelf | Promise<Shelf> {
-    const { session } = agent
-    const last = this.glances.get(session)
-    if (!last) return this.look(agent)
-    for (const event of session.events(last.next)) if (mayChange(event)) return this.look(agent)
-    last.next = session.length
-    return last.shelf
+  /** The same, but the last look still serves until a turn begins, or the model calls what may have changed skills. */
+  current(agent: Agent): SkillSet | Promise<SkillSet> {
+    const known = this.knownOf(agent)
+    this.catchUp(agent, known)
+    return known.latest && !known.isStale ? known.latest.set : this.look(agent)
   }
 
-  /** @throws SkillError that tells names which are near */
+  /** The skill of a name. @throws SkillError that tells names which are near */
   async find(agent: Agent, name: string): Promise<Skill> {
-    const skill = (await this.glance(agent)).byName.get(name)
+    const wanted = name.normalize('NFC')
+    const skill = (await this.current(agent)).byName.get(wanted)
     if (skill) return skill
     const { byName, skills } = await this.look(agent)
-    const now = byName.get(name)
+    const now = byName.get(wanted)
     if (now) return now
-    const names = skills.map((other) => other.name)
-    const word = name.toLowerCase()
+    const names = skills.filter(isForModel).map((other) => other.name)
+    const word = wanted.toLowerCase()
     const near = names.filter((other) => other.includes(word) || (word !== '' && word.includes(other)))
     const some = near.length > 0 ? near : names
     const more = some.length > NEAR ? ` and ${some.length - NEAR} more` : ''
@@ -89,11 +103,49 @@ export class SkillLibrary implements Skills {
     throw new SkillError('SKILL_UNKNOWN', `There is no skill ${quoted(name)}. ${there}.`)
   }
 
+  private knownOf(agent: Agent): Known {
+    const { session } = agent
+    let known = this.known.get(session)
+    if (!known) {
+      const nested = this.config.nested ? new NestedRoots(agent, this.config, this.files) : undefined
+      this.known.set(session, (known = { nested, nestedIndex: undefined, latest: undefined, next: session.length, isStale: true }))
+      this.setNested(known)
+    }
+    return known
+  }
+
+  /** Reads the events since the last use. */
+  private catchUp({ session }: Agent, known: Known): void {
+    if (known.next === session.length) return
+    let hasMore = false
+    for (const event of session.events(known.next)) {
+      if (known.nested?.take(event)) hasMore = true
+      if (hasMore || mayChange(event)) known.isStale = true
+    }
+    known.next = session.length
+    if (hasMore) this.setNested(known)
+  }
+
+  private setNested(known: Known): void {
+    const roots = known.nested?.roots ?? []
+    if (roots.length > 0) known.nestedIndex = new SkillIndex(() => roots, this.files, this.config.maxFile)
+  }
+
+  private async setIn(at: Workplace): Promise<SkillSet> {
+    return this.setOf(await this.indexOf(at, at.cwd).look())
+  }
+
+  private setOf(survey: Survey): SkillSet {
+    const set = this.sets.get(survey) ?? skillSetOf([survey])
+    this.sets.set(survey, set)
+    return set
+  }
+
   private indexOf(holder: object, cwd: string): SkillIndex {
     let index = this.held.get(holder) ?? this.indexes.get(cwd)?.deref()
     if (!index) {
       for (const [folder, ref] of this.indexes) if (!ref.deref()) this.indexes.delete(folder)
-      index = new SkillIndex(cwd, this.config, this.disk)
+      index = new SkillIndex(() => rootsOf(cwd, this.config, this.files), this.files, this.config.maxFile)
       this.indexes.set(cwd, new WeakRef(index))
     }
     this.held.set(holder, index)
@@ -105,4 +157,46 @@ export class SkillLibrary implements Skills {
 function mayChange(event: SessionEvent): boolean {
   if (event.type === 'turn/start') return true
   return event.type === 'assistant/message' && callsOf(event.data.message).some((call) => call.name === 'bash' || /skill/i.test(call.arguments))
+}
+
+/** The skills of an agent at one look, each name once. The same object until something changed. */
+export interface SkillSet {
+  /** In order of name. */
+  readonly skills: readonly Skill[]
+  readonly byName: ReadonlyMap<string, Skill>
+  /** In order of path. */
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/**
+ * Decides which skill has a name: one whose folder is called so before one whose is not, then by the order of surveys and their candidates.
+ */
+export function skillSetOf(surveys: readonly Survey[]): SkillSet {
+  const candidates = distinct(surveys)
+  const diagnostics: Diagnostic[] = surveys.flatMap((survey) => survey.diagnostics)
+  const byName = new Map<string, Skill>()
+  for (const { file, read } of candidates) diagnostics.push(...read.findings.map((found) => ({ ...found, path: file })))
+  for (const misnamed of [false, true]) {
+    for (const { source, folder, file, read } of candidates) {
+      if (!read.manifest || (read.misnamed ?? false) !== misnamed) continue
+      const { name } = read.manifest
+      const other = byName.get(name)
+      if (other) {
+        // A copy, as installers make for each kind of agent, leaves nothing out.
+        const severity = other.description === read.manifest.description ? 'warning' : 'error'
+        diagnostics.push({ severity, code: 'SHADOWED', path: file, message: `the skill ${name} of ${other.folder} comes first; give this one another name` })
+      } else byName.set(name, Object.freeze({ ...read.manifest, folder, file, source }))
+    }
+  }
+  return {
+    byName, skills: Object.freeze([...byName.values()].sort((a, b) => byCodeUnits(a.name, b.name))),
+    diagnostics: Object.freeze(diagnostics.map((diagnostic) => Object.freeze(diagnostic)).sort((a, b) => byCodeUnits(a.path, b.path))),
+  }
+}
+
+/** Each SKILL.md once, by whatever paths it is reached. */
+function distinct(surveys: readonly Survey[]): Survey['candidates'] {
+  const byFile = new Map<string, Survey['candidates'][number]>()
+  for (const candidate of surveys.flatMap(({ candidates }) => candidates)) if (!byFile.has(candidate.read.real)) byFile.set(candidate.read.real, candidate)
+  return [...byFile.values()]
 }

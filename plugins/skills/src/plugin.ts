@@ -1,29 +1,28 @@
 import type { Context } from 'cordis'
 import type {} from '@headrace/briefing'
+import { nodeFiles } from '@headrace/files'
 import { catalogues, changedCatalogue, removedCatalogue } from './catalogue.ts'
 import { Config } from './config.ts'
-import { disk } from './disk.ts'
+import { DiagnosticReporter } from './diagnostic.ts'
 import { SkillLibrary } from './library.ts'
-import { skillFor } from './skill-command.ts'
-import { skillTool } from './skill-tool.ts'
-import { Teller } from './teller.ts'
+import { invokedSkill, skillTool } from './skill-tool.ts'
 
 export const name = 'skills'
 export const inject = ['agents', 'briefing', 'tools']
 export { Config }
 
 export async function apply(ctx: Context, config: Config): Promise<void> {
-  const teller = new Teller(ctx)
-  const library = new SkillLibrary(config, disk, (agent, shelf) => teller.tell(agent, shelf))
+  const reporter = new DiagnosticReporter(ctx)
+  const library = new SkillLibrary(config, nodeFiles, (agent, diagnostics) => reporter.report(agent, diagnostics))
   const catalogueOf = catalogues(config.maxCatalogue)
   ctx.provide('skills', library)
-  ctx.tools.define(skillTool(library, disk, config))
+  ctx.tools.define(skillTool(library, nodeFiles, config))
   ctx.briefing.topic({
     key: 'catalogue',
     order: 10,
     read: (agent) => {
-      const shelf = library.glance(agent)
-      return shelf instanceof Promise ? shelf.then(catalogueOf) : catalogueOf(shelf)
+      const set = library.current(agent)
+      return set instanceof Promise ? set.then(catalogueOf) : catalogueOf(set)
     },
     changed: changedCatalogue,
     removed: removedCatalogue,
@@ -31,7 +30,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   ctx.on('agent/prompt-submit', async (agent, _turn, submission, next) => {
     const decision = await next()
     if ('block' in decision) return decision
-    const opened = await skillFor(agent, submission, library, disk, config)
+    const opened = await invokedSkill(agent, submission, library, nodeFiles, config)
     if (opened === undefined) return decision
     return { ...decision, additionalContext: [{ key: 'opened', message: opened }, ...decision.additionalContext ?? []] }
   })

@@ -1,19 +1,17 @@
 import { type Finding, finding } from './diagnostic.ts'
-import { type Fields, readFields } from './fields.ts'
-import { splitFrontmatter } from './frontmatter.ts'
+import { cutAfter, oneLine, quoted } from '@headrace/files'
+import { type Fields, type Yaml, isTooLarge, readFields, splitFrontmatter } from './frontmatter.ts'
 import { type Manifest, isSkillName } from './skill.ts'
-import { cutAfter, oneLine, quoted } from './text.ts'
-import { type Yaml, isTooLarge } from './yaml.ts'
 
 /** What a SKILL.md comes to: a manifest where it can be loaded, and what is wrong with it. */
 export interface SkillFile {
   readonly manifest?: Manifest
   readonly findings: readonly Finding[]
-  /** Its name is not that of its folder: it never takes the name from a skill of which it is. */
+  /** Its name is not its folder's: a skill whose folder has that name comes before it. */
   readonly misnamed?: boolean
 }
 
-const KNOWN: readonly string[] = ['name', 'description', 'license', 'compatibility', 'metadata', 'allowed-tools']
+const KNOWN: readonly string[] = ['name', 'description', 'license', 'compatibility', 'metadata', 'allowed-tools', 'disable-model-invocation', 'user-invocable']
 /** Characters (code points), as the format counts. */
 const MAX_DESCRIPTION = 1_024
 const MAX_COMPATIBILITY = 500
@@ -55,15 +53,14 @@ function judge(fields: Fields, folders: readonly string[]): SkillFile {
   return { manifest: { name, description, ...optional(fields, warn) }, findings, misnamed }
 }
 
-/** The name it gives itself; where that is none, its folder's. One that looks like a path is refused whatever the folder. */
+/** The name it gives itself; where that is none, its folder's. */
 function nameOf(value: Yaml | undefined, folders: readonly string[], findings: Finding[]): string | undefined {
-  const own = typeof value === 'string' ? value.trim() : value === undefined || value === null ? '' : undefined
+  const own = typeof value === 'string' ? value.trim().normalize('NFC') : value === undefined || value === null ? '' : undefined
   if (own !== undefined && isSkillName(own)) return own
-  const isPath = own !== undefined && /[/\\]|\.\./.test(own)
-  const folder = isPath ? undefined : folders.find(isSkillName)
+  const folder = folders.find(isSkillName)
   const [code, problem] = own === '' ? (['NAME_MISSING', 'it has no name'] as const)
-    : (['NAME_INVALID', `its name ${own === undefined ? 'is not text' : `${quoted(own)} is not 1 to 64 of a-z, 0-9 and single hyphens`}`] as const)
-  const way = folder === undefined ? (isPath ? 'a name is not a path' : 'nor has its folder one; rename both') : `it is loaded as ${folder}, as its folder is called`
+    : (['NAME_INVALID', `its name ${own === undefined ? 'is not text' : `${quoted(own)} is not 1 to 64 lower-case letters, digits and single hyphens`}`] as const)
+  const way = folder === undefined ? 'nor has its folder one; rename both' : `it is loaded as ${folder}, as its folder is called`
   findings.push(finding(folder === undefined ? 'error' : 'warning', code, `${problem}; ${way}`))
   return folder
 }
@@ -92,7 +89,24 @@ function optional({ values }: Fields, warn: (code: Finding['code'], message: str
   if ([...compatibility ?? ''].length > MAX_COMPATIBILITY) warn('COMPATIBILITY_LONG', `its compatibility has more than ${MAX_COMPATIBILITY} characters`)
   const metadata = metadataOf(values.get('metadata'), warn)
   const allowedTools = toolsOf(values.get('allowed-tools'), warn)
-  return { ...(license && { license }), ...(compatibility && { compatibility }), ...(metadata && { metadata }), ...(allowedTools && { allowedTools }) }
+  const isHidden = flagOf('disable-model-invocation', values, warn) === true
+  const isModelOnly = flagOf('user-invocable', values, warn) === false
+  if (isHidden && isModelOnly) warn('FIELD_INVALID', 'nobody can open it: neither the model nor the user may; remove one of the two fields')
+  return {
+    ...(license && { license }), ...(compatibility && { compatibility }), ...(metadata && { metadata }), ...(allowedTools && { allowedTools }),
+    ...(isHidden && { modelInvocable: false }), ...(isModelOnly && { userInvocable: false }),
+  }
+}
+
+/** A field that says yes or no. */
+function flagOf(key: string, values: Fields['values'], warn: (code: Finding['code'], message: string) => void): boolean | undefined {
+  const value = values.get(key)
+  if (value === undefined || value === null || value === '') return undefined
+  const word = typeof value === 'string' ? value.trim().toLowerCase() : ''
+  if (['true', 'yes', 'on'].includes(word)) return true
+  if (['false', 'no', 'off'].includes(word)) return false
+  warn('FIELD_INVALID', `its ${key} is neither true nor false, and is left out`)
+  return undefined
 }
 
 function metadataOf(value: Yaml | undefined, warn: (code: Finding['code'], message: string) => void): Manifest['metadata'] {

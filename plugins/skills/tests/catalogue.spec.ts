@@ -8,7 +8,7 @@ let world: World
 beforeEach(() => void (world = new World()))
 afterEach(() => world.remove())
 
-const skill = (name: string, description: string): Skill => ({ name, description, folder: `/${name}`, source: 'project' })
+const skill = (name: string, description: string): Skill => ({ name, description, folder: `/${name}`, file: `/${name}/SKILL.md`, source: 'project' })
 const many = (count: number, length: number): Skill[] => Array.from({ length: count }, (_, index) => skill(`skill-${String(index).padStart(4, '0')}`, 'x'.repeat(length)))
 const lines = (text: string): string[] => text.split('\n').filter((line) => line.startsWith('- '))
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { disk } from '../src/disk.ts'
+import { nodeFiles } from '@headrace/files'
 import { World, call, skillText, survey } from './kit.ts'
 
 let world: World
@@ -48,7 +48,7 @@ describe('a SKILL.md as authors write them', () => {
     expect(codes).toEqual([])
     expect(list).toEqual([{
       name: 'pdf', description: 'Reads.', license: 'MIT', compatibility: 'Needs git', metadata: { author: 'me', version: '1.0' },
-      allowedTools: ['Bash(git log:*)', 'Read'], folder: join(world.project, '.agents/skills/pdf'), source: 'project',
+      allowedTools: ['Bash(git log:*)', 'Read'], folder: join(world.project, '.agents/skills/pdf'), file: join(world.project, '.agents/skills/pdf/SKILL.md'), source: 'project',
     }])
   })
 
@@ -71,8 +71,10 @@ describe('a SKILL.md that is wrong', () => {
     ['a hyphen at the end', 'a-', skillText('a-'), undefined, ['NAME_INVALID']],
     ['65 characters', 'a'.repeat(65), skillText('a'.repeat(65)), undefined, ['NAME_INVALID']],
     ['64 characters', 'a'.repeat(64), skillText('a'.repeat(64)), 'a'.repeat(64), []],
-    ['a name that is a path', 'pdf', skillText('../../etc/passwd'), undefined, ['NAME_INVALID']],
-    ['a name that is an absolute path', 'pdf', skillText('/etc/passwd'), undefined, ['NAME_INVALID']],
+    ['a name that is a path', 'pdf', skillText('../../etc/passwd'), 'pdf', ['NAME_INVALID']],
+    ['a name that is an absolute path', 'pdf', skillText('/etc/passwd'), 'pdf', ['NAME_INVALID']],
+    ['a name with a slash in a good folder', 'ci-cd', skillText('CI/CD'), 'ci-cd', ['NAME_INVALID']],
+    ['a name that is a path in a bad folder', 'A', skillText('../x'), undefined, ['NAME_INVALID']],
     ['a name that is a list', 'pdf', skillText('[a, b]'), 'pdf', ['NAME_INVALID']],
     ['no description', 'pdf', '---\nname: pdf\n---\n', undefined, ['DESCRIPTION_MISSING']],
     ['a blank description', 'pdf', '---\nname: pdf\ndescription: "  "\n---\n', undefined, ['DESCRIPTION_MISSING']],
@@ -85,7 +87,8 @@ describe('a SKILL.md that is wrong', () => {
     ['no frontmatter', 'pdf', '# PDF\n', undefined, ['FRONTMATTER_MISSING']],
     ['a frontmatter that is not closed', 'pdf', '---\nname: pdf\ndescription: Reads.\n', undefined, ['FRONTMATTER_MISSING']],
     ['an empty file', 'pdf', '', undefined, ['FRONTMATTER_MISSING']],
-    ['UTF-16', 'pdf', Buffer.from(`\uFEFF${skillText('pdf')}`, 'utf16le'), undefined, ['FILE_NOT_TEXT']],
+    ['UTF-16', 'pdf', Buffer.from(`\uFEFF${skillText('pdf')}`, 'utf16le'), 'pdf', []],
+    ['UTF-16 without a mark', 'pdf', Buffer.from(skillText('pdf'), 'utf16le'), undefined, ['FILE_NOT_TEXT']],
     ['a NUL character', 'pdf', skillText('pdf', 'a\0b'), undefined, ['FILE_NOT_TEXT']],
     ['invalid UTF-8', 'pdf', Buffer.from([0x2d, 0x2d, 0x2d, 0x0a, 0xff, 0xfe, 0x0a]), undefined, ['FILE_NOT_TEXT']],
     ['more than 1 MB', 'pdf', skillText('pdf', 'x', 'x'.repeat(1_000_001)), undefined, ['FILE_LARGE']],
@@ -135,6 +138,6 @@ describe('a SKILL.md that is wrong', () => {
     expect(found.names).toEqual(['pdf'])
     expect(found.codes).toEqual(['FILE_KIND', 'FILE_KIND'])
     // One that takes a file's place after it was looked at is refused too, and not waited for.
-    await expect(disk.read(join(world.project, '.agents/skills/fifo/SKILL.md'), 10)).rejects.toThrow('it is not a regular file')
+    expect(await nodeFiles.read(join(world.project, '.agents/skills/fifo/SKILL.md'), 10)).toMatchObject({ bytes: new Uint8Array(), before: { kind: 'pipe' } })
   })
 })

@@ -52,11 +52,9 @@ describe('roots', () => {
   it('hold files and folders that are not skills and not errors', async () => {
     world.file('project/.agents/skills/README.md', '# Skills')
     world.file('project/.agents/skills/AGENTS.md', '# Agents')
-    world.file('project/.agents/skills/SKILL.md', skillText('stray'))
     world.file('project/.agents/skills/notes/ideas.md', 'x')
     world.file('project/.agents/skills/.git/SKILL.md', 'x')
     symlinkSync('README.md', join(world.project, '.agents/skills/link'))
-    symlinkSync('nowhere', join(world.project, '.agents/skills/dangling'))
     world.skill('pdf')
     const found = await survey(world)
     expect(found.names).toEqual(['pdf'])

@@ -2,9 +2,10 @@ import { mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type FileSystem, nodeFiles } from '@headrace/files'
 import { Config } from '../src/config.ts'
-import { type Disk, disk } from '../src/disk.ts'
-import { SkillIndex } from '../src/skill-index.ts'
+import { type SkillSet, skillSetOf } from '../src/library.ts'
+import { SkillIndex, rootsOf } from '../src/skill-index.ts'
 import { Slices } from '../src/slices.ts'
 import { World, setup, skillText } from './kit.ts'
 
@@ -15,19 +16,36 @@ afterEach(() => {
   world.remove()
 })
 
-/** A disk that counts, and that fails where it is told to. */
+/** The skills of the project's folder, on a file system. */
+class Folder {
+  private readonly index: SkillIndex
+  private last: readonly [survey: object, set: SkillSet] | undefined
+
+  constructor(files: FileSystem, config: Partial<Config> = {}) {
+    this.index = new SkillIndex(() => rootsOf(world.project, Config(config), files), files, Config({}).maxFile)
+  }
+
+  async look(): Promise<SkillSet> {
+    const survey = await this.index.look()
+    if (this.last?.[0] !== survey) this.last = [survey, skillSetOf([survey])]
+    return this.last![1]
+  }
+}
+
+/** A file system that counts, and that fails where it is told to. */
 function counting() {
   const calls = { stat: 0, list: 0, real: 0, read: 0 }
   const failing = new Map<string, string>()
-  const count = (name: keyof Disk, path: string): void => {
+  const count = (name: keyof typeof calls, path: string): void => {
     calls[name]++
     if (failing.has(path)) throw Object.assign(new Error(failing.get(path)), { code: failing.get(path) })
   }
-  const counted: Disk = {
-    stat: (path) => { count('stat', path); return disk.stat(path) },
-    list: async (path) => { count('list', path); return disk.list(path) },
-    real: async (path) => { count('real', path); return disk.real(path) },
-    read: async (path, max) => { count('read', path); return disk.read(path, max) },
+  const counted: FileSystem = {
+    lstat: (path) => { count('stat', path); return nodeFiles.lstat(path) },
+    stat: (path) => { count('stat', path); return nodeFiles.stat(path) },
+    list: async (path) => { count('list', path); return nodeFiles.list(path) },
+    realpath: async (path) => { count('real', path); return nodeFiles.realpath(path) },
+    read: async (path, max) => { count('read', path); return nodeFiles.read(path, max) },
   }
   const take = () => {
     const taken = { ...calls }
@@ -65,11 +83,11 @@ describe('a look', () => {
     world.file('project/.agents/skills/README.md')
     settle()
     const { take, disk } = counting()
-    const index = new SkillIndex(world.project, Config({}), disk)
+    const index = new Folder(disk)
     const shelf = await index.look()
     expect(shelf.skills).toHaveLength(30)
-    // One marker, five roots, thirty skills.
-    expect(take()).toEqual({ stat: 36, list: 2, real: 30, read: 30 })
+    // One marker, five roots, three of them absent and no links, thirty skills.
+    expect(take()).toEqual({ stat: 39, list: 2, real: 30, read: 30 })
     expect(await index.look()).toBe(shelf)
     expect(take()).toEqual({ stat: 35, list: 0, real: 0, read: 0 })
     world.skill('skill-3', skillText('skill-3', 'Edited.'))
@@ -80,14 +98,14 @@ describe('a look', () => {
   it('in an app: a step in which nothing changed reads nothing, and asks once for each file that is watched', async () => {
     for (let index = 0; index < 10; index++) world.skill(`skill-${index}`)
     settle()
-    const spies = (['stat', 'list', 'real', 'read'] as const).map((name) => vi.spyOn(disk, name))
+    const spies = (['lstat', 'stat', 'list', 'realpath', 'read'] as const).map((name) => vi.spyOn(nodeFiles, name))
     const h = await setup(world, {}, { script: (_, index) => (index % 3 < 2 ? { calls: [{ name: 'none' }] } : 'done') })
     await h.run('Go')
     for (const spy of spies) spy.mockClear()
     // Three steps: the look for the prompt serves them, since no call can have changed a skill.
     await h.run('Go')
     expect(h.requests).toHaveLength(6)
-    expect(spies.map((spy) => spy.mock.calls.length)).toEqual([15, 0, 0, 0])
+    expect(spies.map((spy) => spy.mock.calls.length)).toEqual([10, 5, 0, 0, 0])
     await h.dispose()
   })
 
@@ -95,7 +113,7 @@ describe('a look', () => {
     const path = world.skill('pdf', skillText('pdf', 'One.'))
     const time = new Date(1_700_000_000_000)
     utimesSync(path, time, time)
-    const index = new SkillIndex(world.project, Config({}), disk)
+    const index = new Folder(nodeFiles)
     expect((await index.look()).skills[0]!.description).toBe('One.')
     settle()
     writeFileSync(path, skillText('pdf', 'Two.'))
@@ -107,7 +125,7 @@ describe('a look', () => {
     const path = world.skill('pdf')
     const root = join(world.project, '.agents/skills')
     const { disk, failing } = counting()
-    const index = new SkillIndex(world.project, Config({}), disk)
+    const index = new Folder(disk)
     await index.look()
     failing.set(path, 'EIO').set(root, 'EMFILE')
     const shelf = await index.look()
@@ -125,12 +143,12 @@ describe('a look', () => {
   it('that is asked for while another runs sees what changed before it was asked for', async () => {
     world.skill('pdf')
     const gate = new Gate()
-    const list: Disk['list'] = async (path) => {
-      const items = await disk.list(path)
+    const list: FileSystem['list'] = async (path) => {
+      const items = await nodeFiles.list(path)
       await gate.wait()
       return items
     }
-    const index = new SkillIndex(world.project, Config({}), { ...disk, list })
+    const index = new Folder({ ...nodeFiles, list })
     const first = index.look()
     await gate.reached
     world.skill('zip')
@@ -143,10 +161,10 @@ describe('a look', () => {
 
   it('lists a folder again that changed a moment ago: its time may not show what came in the same tick', async () => {
     world.skill('pdf')
-    const frozen = disk.stat(join(world.project, '.agents/skills'))
+    const frozen = nodeFiles.stat(join(world.project, '.agents/skills'))!
     vi.spyOn(Date, 'now').mockReturnValue(1_000)
     const changed = Date.now()
-    const index = new SkillIndex(world.project, Config({}), { ...disk, stat: (path) => (path.endsWith('skills') ? { ...frozen, id: path, changed } : disk.stat(path)) })
+    const index = new Folder({ ...nodeFiles, stat: (path) => (path.endsWith('skills') ? { ...frozen, id: path, changed } : nodeFiles.stat(path)) })
     expect((await index.look()).skills).toHaveLength(1)
     world.skill('zip')
     expect((await index.look()).skills).toHaveLength(2)
@@ -158,7 +176,7 @@ describe('a look', () => {
     symlinkSync('../.agents/skills', join(world.project, '.claude/skills'))
     settle()
     const { take, disk } = counting()
-    const index = new SkillIndex(world.project, Config({ user: false }), disk)
+    const index = new Folder(disk, { user: false })
     await index.look()
     take()
     await index.look()
@@ -166,7 +184,7 @@ describe('a look', () => {
   })
 
   it('finds a root, a SKILL.md and a folder that come later', async () => {
-    const index = new SkillIndex(world.project, Config({}), disk)
+    const index = new Folder(nodeFiles)
     expect((await index.look()).skills).toEqual([])
     world.file('project/.claude/skills/pdf/notes.md')
     expect((await index.look()).skills).toEqual([])
@@ -198,7 +216,7 @@ describe('many skills', () => {
     // A clock by which each look at it takes a millisecond: six skills or fewer to a slice. How long that takes really, the bench measures.
     let now = 0
     vi.spyOn(performance, 'now').mockImplementation(() => ++now)
-    const index = new SkillIndex(world.project, Config({ user: false }), disk)
+    const index = new Folder(nodeFiles, { user: false })
     expect(await turnsDuring(index.look())).toBeGreaterThanOrEqual(200 / 6)
     expect(await turnsDuring(index.look())).toBeGreaterThanOrEqual(200 / 6)
     vi.mocked(performance.now).mockReturnValue(0)
