@@ -3,9 +3,11 @@ import type { ChildProcess } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import { setTimeout as delay } from 'node:timers/promises'
+import { codeOf } from '@headrace/files'
 import { messageOf } from '@headrace/message'
-import { BoundedOutput } from './bounded-output.ts'
-import { WorkspaceError, codeOf } from './error.ts'
+import { BoundedOutput } from './command-output.ts'
+import type { EnvConfig } from './config.ts'
+import { WorkspaceError } from './error.ts'
 import { endGroup, endWithProcess } from './process-group.ts'
 
 export interface CommandOptions {
@@ -114,4 +116,19 @@ function stopper(id: number, { timeout, killGrace, signals }: CommandOptions): S
       for (const signal of signals) signal.removeEventListener('abort', onAbort)
     },
   }
+}
+
+/** A word of a name that says its value is a secret: `OPENAI_API_KEY`, `GITHUB_TOKEN`, `AWS_SECRET_ACCESS_KEY`, `PGPASSWORD`. */
+const SECRET = /(?:^|_)(?:API)?KEYS?(?:_|$)|TOKEN|SECRET|PASSWORD|PASSWD|_PWD|PASSPHRASE|CREDENTIAL|_AUTH(?:_CONFIG)?$/i
+
+/**
+ * What a command sees of our variables: all but those whose names look like secrets. A command's output goes to the
+ * model, and from there to a provider and into the log.
+ */
+export function commandEnv(own: Readonly<Record<string, string | undefined>>, config: EnvConfig, cwd: string): Record<string, string> {
+  const env: Record<string, string> = {}
+  for (const [name, value] of Object.entries(own)) {
+    if (value !== undefined && (!SECRET.test(name) || config.keep.includes(name))) env[name] = value
+  }
+  return { ...env, PWD: cwd, ...config.set }
 }

@@ -1,4 +1,5 @@
-import { HeadraceError, messageOf } from '@headrace/message'
+import { codeOf, reasonOf } from '@headrace/files'
+import { HeadraceError } from '@headrace/message'
 
 /** Codes of a `WorkspaceError`. */
 export type WorkspaceErrorCode =
@@ -12,30 +13,12 @@ export class WorkspaceError extends HeadraceError {
   }
 }
 
-/** The `code` of a system error, e.g. `ENOENT`. */
-export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'the system does not permit it',
-  EPERM: 'the system does not permit it',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is used up',
-  ENAMETOOLONG: 'its name is too long',
-  ENOENT: 'it is not there any more',
-  EBUSY: 'it is in use',
-  ELOOP: 'it is a symbolic link, or links that lead in a circle',
-  ENOTDIR: 'a part of the path is not a folder',
-  EMFILE: 'too many files are open; try again',
-}
-
 /** A system error as one a model can read: what could not be done, to which path, and why. Its own errors pass through. */
 export function fileError(error: unknown, action: string, shown: string): WorkspaceError {
   if (error instanceof WorkspaceError) return error
   const code = codeOf(error)
-  const reason = (code !== undefined && REASONS[code]) || messageOf(error)
+  // A file is opened without following its last link.
+  const reason = code === 'ELOOP' ? 'it is a symbolic link, or its links lead in a circle' : reasonOf(error)
   return new WorkspaceError('FILE_SYSTEM', `Cannot ${action} ${shown}: ${reason}${code === undefined ? '' : ` (${code})`}.`, { cause: error })
 }
 

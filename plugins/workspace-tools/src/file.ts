@@ -1,7 +1,7 @@
-import { constants } from 'node:fs'
 import type { Stats } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
+import { READ_FLAGS } from '@headrace/files'
 import { WorkspaceError, fileError } from './error.ts'
 import type { Place, Workspace } from './workspace.ts'
 
@@ -11,9 +11,6 @@ export interface OpenFile {
   readonly place: Place
   readonly stats: Stats
 }
-
-/** Windows has neither flag. `O_NONBLOCK`: a FIFO that was put there meanwhile must not hang us. */
-const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 /**
  * Opens a file for `use`, and closes it after.
@@ -25,7 +22,7 @@ export async function withFile<T>(workspace: Workspace, place: Place, use: (file
   try {
     // Looked at before it is opened, since opening a device can do something; and after, since it may be another one by then.
     mustBeFile(await stat(place.real), place.shown)
-    handle = await open(place.real, READ)
+    handle = await open(place.real, READ_FLAGS)
     const stats = await handle.stat()
     mustBeFile(stats, place.shown)
     await workspace.confirm(handle, place)

@@ -1,9 +1,16 @@
 import { isAbsolute } from 'node:path'
 import type { Context } from 'cordis'
 import type {} from '@headrace/agent'
-import { Config } from './config.ts'
+import { Config, TOOL_NAMES, type ToolName } from './config.ts'
 import { WorkspaceError } from './error.ts'
-import { createTools } from './workspace-tools.ts'
+import { createBash } from './tools/bash.ts'
+import { createEdit } from './tools/edit.ts'
+import { createGlob } from './tools/glob.ts'
+import { createGrep } from './tools/grep.ts'
+import { createList } from './tools/list.ts'
+import { createRead } from './tools/read.ts'
+import type { WorkspaceTool } from './tools/tool.ts'
+import { createWrite } from './tools/write.ts'
 
 export const name = 'workspace-tools'
 export const inject = ['tools']
@@ -15,4 +22,23 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   const unloaded = new AbortController()
   ctx.effect(() => () => unloaded.abort())
   for (const tool of createTools(config, unloaded.signal)) ctx.tools.define(tool)
+}
+
+/**
+ * The tools that a config asks for, for an app that registers them itself.
+ *
+ * @param config as `Config({ … })` gives it
+ * @param unloaded ends running commands when it is aborted
+ */
+export function createTools(config: Config, unloaded: AbortSignal): WorkspaceTool[] {
+  const create: Readonly<Record<ToolName, () => WorkspaceTool>> = {
+    read: () => createRead(config),
+    write: () => createWrite(config),
+    edit: () => createEdit(config),
+    list: () => createList(config),
+    glob: () => createGlob(config),
+    grep: () => createGrep(config),
+    bash: () => createBash(config, unloaded),
+  }
+  return TOOL_NAMES.filter((name) => config.tools.includes(name)).map((name) => create[name]())
 }

@@ -4,7 +4,8 @@ import type { Stats } from 'node:fs'
 import { lstat, mkdir, open, rename, stat, unlink } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { WorkspaceError, codeOf, fileError, mustGoOn } from './error.ts'
+import { codeOf } from '@headrace/files'
+import { WorkspaceError, fileError, mustGoOn } from './error.ts'
 import { mustBeFile } from './file.ts'
 import type { Place, Workspace } from './workspace.ts'
 
@@ -123,4 +124,21 @@ async function keepAttributes(handle: FileHandle, old: Stats): Promise<void> {
   // Only root may give a file away; for anyone else the writer owns it, as editors do it.
   if (own.uid !== old.uid || own.gid !== old.gid) await handle.chown(old.uid, old.gid).catch(() => {})
   await handle.chmod(old.mode & 0o777)
+}
+
+const tails = new Map<string, Promise<void>>()
+
+/** Runs `work` when nobody else in this process works on the file: two agents on one workspace must not lose an edit. */
+export async function withFileLock<T>(real: string, work: () => Promise<T>): Promise<T> {
+  const before = tails.get(real)
+  let release = (): void => {}
+  const tail = new Promise<void>((resolve) => { release = resolve })
+  tails.set(real, tail)
+  try {
+    await before
+    return await work()
+  } finally {
+    release()
+    if (tails.get(real) === tail) tails.delete(real)
+  }
 }

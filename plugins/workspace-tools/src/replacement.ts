@@ -1,5 +1,5 @@
+import { cutAfter } from '@headrace/files'
 import { WorkspaceError } from './error.ts'
-import { cutAfter } from './text.ts'
 
 export interface Replacement {
   readonly text: string

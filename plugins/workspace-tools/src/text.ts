@@ -1,16 +1,4 @@
-/** A name or a path on one line: control characters and marks that turn the text around are escaped, so that it reads as what it is. */
-export function shownName(name: string): string {
-  // eslint-disable-next-line no-control-regex
-  return name.toWellFormed().replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
-}
-
-/** At most `length` code units, never half of a character. */
-export function cutAfter(text: string, length: number): string {
-  if (text.length <= length) return text
-  const code = text.charCodeAt(length - 1)
-  return text.slice(0, code >= 0xd800 && code <= 0xdbff ? length - 1 : length)
-}
+import { cutAfter } from '@headrace/files'
 
 /** A line as results show it, with a note where it was cut. */
 export function shownLine(text: string, length: number, max: number): string {
@@ -38,4 +26,61 @@ function imageType(head: Uint8Array): string | undefined {
   if (ascii.startsWith('\xff\xd8\xff')) return 'image/jpeg'
   if (ascii.startsWith('GIF87a') || ascii.startsWith('GIF89a')) return 'image/gif'
   return ascii.startsWith('RIFF') && ascii.slice(8) === 'WEBP' ? 'image/webp' : undefined
+}
+
+/** A line without its line break. */
+export interface Line {
+  /** Its beginning, as much as was asked for. */
+  readonly text: string
+  /** Its whole length in code units. */
+  readonly length: number
+}
+
+/** Splits text that comes in pieces into lines (`\n` or `\r\n`), and holds no more than `max` characters of a line. */
+export class LineSplitter {
+  private readonly max: number
+  private text = ''
+  private length = 0
+  private endsWithReturn = false
+
+  constructor(max: number) {
+    this.max = max
+  }
+
+  /** The lines that end in this piece. */
+  push(piece: string): Line[] {
+    const lines: Line[] = []
+    let from = 0
+    for (let to = piece.indexOf('\n'); to >= 0; to = piece.indexOf('\n', from)) {
+      this.take(piece.slice(from, to))
+      lines.push(this.finish())
+      from = to + 1
+    }
+    if (from < piece.length) this.take(piece.slice(from))
+    return lines
+  }
+
+  /** The last line, where the text does not end with a line break. */
+  end(): Line[] {
+    if (this.length === 0) return []
+    this.endsWithReturn = false
+    return [this.finish()]
+  }
+
+  private take(part: string): void {
+    if (part === '') return
+    this.length += part.length
+    // One unit more than shown, so that a `\r` just behind the limit is known to be the line's end.
+    if (this.text.length <= this.max) this.text += part.slice(0, this.max + 1 - this.text.length)
+    this.endsWithReturn = part.endsWith('\r')
+  }
+
+  private finish(): Line {
+    const length = this.endsWithReturn ? this.length - 1 : this.length
+    const line = { text: cutAfter(this.text.slice(0, length), this.max), length }
+    this.text = ''
+    this.length = 0
+    this.endsWithReturn = false
+    return line
+  }
 }

@@ -1,8 +1,8 @@
-import { lstat, readlink, realpath, stat } from 'node:fs/promises'
+import { lstat, realpath, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { WorkspaceError, codeOf, fileError } from './error.ts'
-import { shownName } from './text.ts'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { codeOf, isInside, realPathOf, shownName } from '@headrace/files'
+import { WorkspaceError, fileError } from './error.ts'
 
 /** A path inside the workspace, every symbolic link resolved. */
 export interface Place {
@@ -71,8 +71,8 @@ export class Workspace {
 
   /** @throws WorkspaceError if what was opened is not inside: a folder of its path was swapped for a link meanwhile */
   async confirm(handle: FileHandle, place: Place): Promise<void> {
-    const now = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => realpath(place.real)).catch(() => '')
-    if (!isAbsolute(now) || !this.holds(now)) throw this.outside(place.shown)
+    const now = await realPathOf(handle, place.real)
+    if (now === undefined || !this.holds(now)) throw this.outside(place.shown)
   }
 
   /** A real path as results show it, with `/` between names on every system. */
@@ -104,11 +104,6 @@ export class Workspace {
       return undefined
     }
   }
-}
-
-/** True for the root itself and for what is below it. */
-export function isInside(root: string, path: string): boolean {
-  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep)
 }
 
 async function mustBeFolderAbove(place: Place): Promise<void> {

@@ -5,8 +5,8 @@ import type { ToolFailure, ToolOutput } from '@headrace/agent'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '@headrace/testing/gate'
-import { BoundedOutput } from '../src/bounded-output.ts'
-import { commandEnv } from '../src/command-env.ts'
+import { BoundedOutput } from '../src/command-output.ts'
+import { commandEnv } from '../src/command.ts'
 import { bench } from './kit.ts'
 
 /** True while the process runs; one that ended but that nobody has looked after does not. */

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { turns } from '@headrace/testing/gate'
 import { GlobPattern, expandBraces } from '../src/glob-pattern.ts'
-import { compileSegment } from '../src/glob-segment.ts'
+import { compileSegment } from '../src/glob-pattern.ts'
 import { walk } from '../src/walk.ts'
 import { bench, folder, put } from './kit.ts'
 

@@ -1,7 +1,7 @@
 import { chmodSync, lstatSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { withFileLock } from '../src/file-lock.ts'
+import { withFileLock } from '../src/replace-file.ts'
 import { replaceFile } from '../src/replace-file.ts'
 import { Workspace } from '../src/workspace.ts'
 import { bench, put } from './kit.ts'

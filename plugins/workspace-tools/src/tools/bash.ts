@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events'
+import { cutAfter, shownName } from '@headrace/files'
 import type { Config } from '../config.ts'
-import { commandEnv } from '../command-env.ts'
+import { commandEnv } from '../command.ts'
 import { runCommand } from '../command.ts'
 import type { CommandEnd } from '../command.ts'
 import { WorkspaceError, mustGoOn } from '../error.ts'
-import { cutAfter, shownName } from '../text.ts'
 import { parametersOf, workspaceOf } from './tool.ts'
 import type { WorkspaceTool } from './tool.ts'
 

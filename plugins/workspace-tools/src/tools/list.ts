@@ -1,10 +1,10 @@
 import { lstat, readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Dirent } from 'node:fs'
+import { codeOf, shownName } from '@headrace/files'
 import type { Config } from '../config.ts'
-import { WorkspaceError, codeOf, fileError } from '../error.ts'
+import { WorkspaceError, fileError } from '../error.ts'
 import { ResultList } from '../result-list.ts'
-import { shownName } from '../text.ts'
 import { PATH, parametersOf, workspaceOf } from './tool.ts'
 import type { WorkspaceTool } from './tool.ts'
 

@@ -1,8 +1,8 @@
+import { shownName } from '@headrace/files'
 import type { Config } from '../config.ts'
 import { WorkspaceError } from '../error.ts'
-import { withFileLock } from '../file-lock.ts'
+import { withFileLock } from '../replace-file.ts'
 import { replaceFile } from '../replace-file.ts'
-import { shownName } from '../text.ts'
 import { PATH, parametersOf, workspaceOf } from './tool.ts'
 import type { WorkspaceTool } from './tool.ts'
 
