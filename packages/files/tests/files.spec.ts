@@ -39,12 +39,14 @@ describe('confinement', () => {
     expect(isInside('/', '/a')).toBe(true)
   })
 
-  it.runIf(process.platform === 'linux')('tells where an open file is, wherever its path leads by now', async () => {
+  it('tells where an open file is, wherever its path leads by now', async () => {
     const root = folder({ 'in/a.txt': 'a', 'out/a.txt': 'b' })
     const handle = await open(join(root, 'in/a.txt'))
     await rename(join(root, 'in'), join(root, 'moved'))
     symlinkSync('out', join(root, 'in'))
-    expect(await realPathOf(handle, join(root, 'in/a.txt'))).toBe(join(root, 'moved/a.txt'))
+    // Elsewhere than on Linux only the path can be asked.
+    const where = process.platform === 'linux' ? 'moved/a.txt' : 'out/a.txt'
+    expect(await realPathOf(handle, join(root, 'in/a.txt'))).toBe(join(root, where))
     await handle.close()
     expect(await realpath(join(root, 'in/a.txt'))).toBe(join(root, 'out/a.txt'))
   })
