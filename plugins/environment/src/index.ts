@@ -1,3 +1,3 @@
 export { type Facts, dayOf, renderFacts } from './facts.ts'
 export { GitHead, type GitState } from './git.ts'
-export { CHANGED, Config, FIRST, apply, inject, name } from './plugin.ts'
+export { CHANGED, Config, EnvironmentConfigError, FIRST, apply, inject, name } from './plugin.ts'

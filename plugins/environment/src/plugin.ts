@@ -2,6 +2,7 @@ import type { Context } from 'cordis'
 import { strict } from '@headrace/config'
 import z from 'schemastery'
 import type {} from '@headrace/briefing'
+import { HeadraceError } from '@headrace/message'
 import type { Agent } from '@headrace/agent'
 import { type Facts, dayOf, renderFacts } from './facts.ts'
 import { GitHead, type GitState } from './git.ts'
@@ -21,20 +22,17 @@ export interface Config {
   readonly facts?: Record<string, string> | ((agent: Agent) => Record<string, string | undefined> | Promise<Record<string, string | undefined>>)
 }
 
-/** @throws TypeError for what is no time zone, where the config is read: later it would be an error at every step */
-function timeZoneOf(timeZone: string): string {
-  try {
-    dayOf(new Date(), timeZone)
-    return timeZone
-  } catch {
-    throw new TypeError(`timeZone ${JSON.stringify(timeZone)} is not a time zone; name one as the IANA does, such as Europe/Berlin or UTC`)
+/** A config that cannot be meant. */
+export class EnvironmentConfigError extends HeadraceError {
+  constructor(problem: string) {
+    super('CONFIG_INVALID', `environment: ${problem}`)
   }
 }
 
 export const Config: z<Partial<Config>, Config> = strict(z.object({
   channel: z.union(['inject', 'after'] as const).default('inject'),
   git: z.boolean().default(true),
-  timeZone: z.transform(z.string(), timeZoneOf),
+  timeZone: z.string(),
   facts: z.union([z.dict(z.string()), z.function()]),
 }))
 
@@ -45,6 +43,7 @@ export const CHANGED = 'The environment has changed. It is now:'
 
 /** Tells facts of the workspace: never a time of day, never in a region that a provider caches ahead of the history. */
 export async function apply(ctx: Context, config: Config): Promise<void> {
+  checkTimeZone(config.timeZone)
   const git = new GitHead()
   const read = (agent: Agent): string | undefined | Promise<string | undefined> => {
     const state = config.git ? git.read(agent.cwd) : undefined
@@ -71,4 +70,13 @@ function told(agent: Agent, { timeZone }: Config, state: GitState | undefined, a
   ]
   const text = renderFacts(facts)
   return text === undefined ? undefined : `${FIRST}\n\n${text}`
+}
+
+/** @throws EnvironmentConfigError for what is no time zone: at each step it would be an error that takes the whole topic away */
+function checkTimeZone(timeZone: string | undefined): void {
+  try {
+    dayOf(new Date(), timeZone)
+  } catch {
+    throw new EnvironmentConfigError(`timeZone ${JSON.stringify(timeZone)} is not a time zone; give the IANA name of one, such as Europe/Berlin or UTC`)
+  }
 }
