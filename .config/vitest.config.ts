@@ -5,6 +5,9 @@ import { mutation } from '../test/laws/mutation.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 // `npm run mutants` runs a law's test on a source that it breaks as it is loaded; no file is touched.
 const mutant = process.env.HEADRACE_MUTANT
+// `npm run test:exhaustive` has these to itself: one lives for a minute, one compares what takes how long.
+const exhaustive = process.env.HEADRACE_EXHAUSTIVE === '1' || process.env.HEADRACE_LONG === '1'
+const besideTheTests = ['test/soak/**', 'test/bench/ratios.spec.ts']
 
 // Tests run on the sources, so that a mutation of a source line needs no build; children that a test starts run the built lib/.
 export default defineConfig({
@@ -22,7 +25,7 @@ export default defineConfig({
   test: {
     include: ['{packages,plugins,examples}/*/tests/**/*.spec.ts', 'packages/headrace/templates/*/tests/*.spec.ts', 'test/**/*.spec.ts'],
     // Those install packages from the registry: vitest.packaging.config.ts.
-    exclude: ['**/node_modules/**', 'test/packaging/**'],
+    exclude: ['**/node_modules/**', 'test/packaging/**', ...exhaustive ? [] : besideTheTests],
     // For hangs only: no test is measured by it, whatever else the machine does.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -5,9 +5,10 @@ import { describe, expect, it } from 'vitest'
 import { createModelServer } from '@headrace/model-server'
 import { figure } from '../reliability/figures.ts'
 import { PROMPT, type Project, demoScript, makeProject, startHeadrace } from '../../examples/demo/src/index.ts'
+import { amount, seeded } from '../scale.ts'
 
 // One in five: kills.spec.ts kills more, and more precisely; these go through the real command.
-const KILLS = Math.ceil(Number(process.env.HEADRACE_CRASH_KILLS ?? 50) / 5)
+const KILLS = Math.ceil(Number(process.env.HEADRACE_CRASH_KILLS ?? amount(10, 50, 1_000)) / 5)
 const LANES = 2
 
 interface Run {
@@ -62,11 +63,12 @@ describe('kill -9 at random moments of the demo', () => {
     const model = ['--yes', '--model', 'scripted', '--base-url', server.url]
     const outcomes = { finished: 0, nothing: 0, tooLate: 0 }
     const { boot, whole } = await measure(server.url)
+    const random = seeded()
     let started = 0
     const lane = async (): Promise<void> => {
       while (started < KILLS) {
         // One in ten while it starts, the others spread over the job.
-        const moment = started++ % 10 === 0 ? -Math.random() * boot : (started / KILLS) * (whole - boot)
+        const moment = started++ % 10 === 0 ? -random() * boot : (started / KILLS) * (whole - boot)
         const project = makeProject()
         const what = `killed after ${Math.round(moment)} of ${Math.round(whole)} ms`
         try {
@@ -77,7 +79,7 @@ describe('kill -9 at random moments of the demo', () => {
             continue
           }
           // A second kill, on the way to the end.
-          if (Math.random() < 0.3) await headrace(project, ['run', '--continue', ...model], Math.random() * whole)
+          if (random() < 0.3) await headrace(project, ['run', '--continue', ...model], random() * whole)
           const rest = await headrace(project, ['run', '--continue', ...model])
           const verified = await headrace(project, ['verify', 'last'])
           if (/nothing was acknowledged/.test(rest.out)) {
@@ -97,7 +99,7 @@ describe('kill -9 at random moments of the demo', () => {
     expect(server.refused, 'a conversation that a provider would refuse').toEqual([])
     await server.close()
     // The kills hit the job, not only its beginning and end.
-    expect(outcomes.finished, JSON.stringify(outcomes)).toBeGreaterThan(KILLS / 2)
+    expect(outcomes.finished, JSON.stringify(outcomes)).toBeGreaterThan(Math.floor(KILLS / 2) - 1)
     console.info(`${KILLS} kills: ${JSON.stringify(outcomes)}`)
     figure('crash', 'headrace run', { kills: outcomes.finished + outcomes.nothing })
   }, 600_000)

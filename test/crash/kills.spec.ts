@@ -5,6 +5,7 @@ import { type ModelServer, createModelServer } from '@headrace/model-server'
 import type { SessionEvent } from '@headrace/session'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { figure } from '../reliability/figures.ts'
+import { amount, seeded, some } from '../scale.ts'
 import type { Orders } from './child.ts'
 import { acksOf, start } from './children.ts'
 import { expectFinished, expectKept } from './expect.ts'
@@ -12,7 +13,7 @@ import { type Course, type Point, pointsOf } from './point.ts'
 import { type Kind, KINDS } from './store.ts'
 import { script } from './script.ts'
 
-const KILLS = Number(process.env.HEADRACE_CRASH_KILLS ?? 50)
+const KILLS = Number(process.env.HEADRACE_CRASH_KILLS ?? amount(8, 50, 1_000))
 const LANES = 2
 /** One session in so many is killed a second time, while it resumes. */
 const AGAIN = 5
@@ -117,7 +118,8 @@ describe.each(KINDS)('kill -9 on $name', (kind) => {
 
   it(`${KILLS} times, before and after every type of event, inside appends, in tools, in streams, at any time: nothing acknowledged is lost, no tool runs twice, a resume finishes`, async () => {
     const course = await range.course()
-    const left = [...pointsOf(course, KILLS, Math.random).entries()]
+    const random = seeded()
+    const left = [...some(pointsOf(course, KILLS, random), KILLS).entries()]
     const waiting: Killed[] = []
     const finish = async (): Promise<void> => {
       const sessions = waiting.splice(0)
@@ -132,7 +134,7 @@ describe.each(KINDS)('kill -9 on $name', (kind) => {
           range.counts.nothing++
           continue
         }
-        if (index % AGAIN === 0) await range.kill('resume', session, { at: 'time', wait: Math.random() * course.time })
+        if (index % AGAIN === 0) await range.kill('resume', session, { at: 'time', wait: random() * course.time })
         waiting.push(session)
         if (waiting.length >= TOGETHER) await finish()
       }
@@ -141,7 +143,8 @@ describe.each(KINDS)('kill -9 on $name', (kind) => {
     await Promise.all(Array.from({ length: LANES }, lane))
     expect(server.refused, 'a conversation that a provider would refuse').toEqual([])
     console.info(`${kind.name}: ${JSON.stringify(range.counts)}`)
-    expect(range.counts.kills).toBeGreaterThanOrEqual(KILLS * 0.9)
+    // A point in time may come when all is done.
+    expect(range.counts.kills).toBeGreaterThanOrEqual(KILLS * 0.75)
     figure('crash', kind.name, { kills: range.counts.kills, acknowledgements: range.counts.durable, tools: range.counts.tools })
   }, 60_000 + KILLS * 4_000)
 })

@@ -6,6 +6,7 @@ import type { Script } from '@headrace/testing'
 import { plugin } from '../laws/help.ts'
 import { good } from '../laws/listeners.ts'
 import { figure } from '../reliability/figures.ts'
+import { some } from '../scale.ts'
 import { ENTRIES, type Entry } from './entries.ts'
 import { WATCHED, expectPassed } from './seams.ts'
 import { EVIL, SIMPLE, THROWN } from './values.ts'
@@ -36,11 +37,11 @@ function at({ entry, register, model, inject = [] }: Entry, what: string, act: (
 }
 
 describe.each(ENTRIES)('$entry', (entry: Entry) => {
-  it.each(THROWN)('that throws $what: named, and the turn ends as it is told', async ({ make }) => {
+  it.each(some(THROWN, 2))('that throws $what: named, and the turn ends as it is told', async ({ make }) => {
     await at(entry, 'throws', () => { throw make() }, (ran) => entry.broken(ran))
   })
 
-  it.each(THROWN)('that gives a promise rejected with $what: the same', async ({ make }) => {
+  it.each(some(THROWN, 2))('that gives a promise rejected with $what: the same', async ({ make }) => {
     await at(entry, 'rejects', async () => { throw make() }, (ran) => entry.broken(ran))
   })
 
@@ -48,7 +49,7 @@ describe.each(ENTRIES)('$entry', (entry: Entry) => {
     await at(entry, 'never', () => new Promise(() => undefined), (ran) => entry.broken(ran))
   })
 
-  it.each([...SIMPLE, ...EVIL])('that gives $what: refused and named, or taken as plain JSON', async ({ make, what, plain }) => {
+  it.each(some([...SIMPLE, ...EVIL], 4))('that gives $what: refused and named, or taken as plain JSON', async ({ make, what, plain }) => {
     await at(entry, what, make, (ran) => {
       if (entry.lenient && ran.result.reason === 'done' && (plain || ran.made.reports.length === 0)) return
       if (plain && ran.result.reason === 'done') return
@@ -64,7 +65,7 @@ describe.each(WATCHED)('A listener of %s, which is told and not asked', (seam) =
   }) as never, { prepend: true })
   const run = (what: string, act: () => unknown, check: (ran: Ran) => unknown): Promise<void> => withFault({ what: `${seam}: ${what}`, seam, apply: register(act), check })
 
-  it.each(THROWN)('that throws or rejects with $what: reported, named, and passed over', async ({ make }) => {
+  it.each(some(THROWN, 2))('that throws or rejects with $what: reported, named, and passed over', async ({ make }) => {
     const check = (ran: Ran): void => {
       expectPassed(ran)
       if (seam !== 'agent/report') expect(ran.made.reports).toContainEqual(expect.objectContaining({ kind: 'failed', plugin: 'bad', seam }))
@@ -77,7 +78,7 @@ describe.each(WATCHED)('A listener of %s, which is told and not asked', (seam) =
     await run('never', () => new Promise(() => undefined), expectPassed)
   })
 
-  it.each([...SIMPLE, ...EVIL])('that returns $what: ignored', async ({ make, what }) => {
+  it.each(some([...SIMPLE, ...EVIL], 4))('that returns $what: ignored', async ({ make, what }) => {
     await run(what, make, expectPassed)
   })
 

@@ -2,6 +2,7 @@ import type { Context } from 'cordis'
 import { afterAll, describe, expect, it } from 'vitest'
 import { turns } from '@headrace/testing/gate'
 import { figure } from '../reliability/figures.ts'
+import { some } from '../scale.ts'
 import { SEAMS, type Seam, expectPassed } from './seams.ts'
 import { EVIL, SIMPLE, THROWN } from './values.ts'
 import { type Ran, injected, withFault } from './world.ts'
@@ -30,7 +31,7 @@ const MODES = [false, true]
 afterAll(() => figure('faults', 'seams', { faults: injected.faults }))
 
 describe.each(SEAMS)('A listener of $seam', ({ seam, deadline, places, answer, without, broken }: Seam) => {
-  it.each(THROWN)('that throws or rejects with $what: what its row of the table says happens, named', async ({ make }) => {
+  it.each(some(THROWN, 2))('that throws or rejects with $what: what its row of the table says happens, named', async ({ make }) => {
     for (const strict of MODES) {
       await at(seam, 'throws', () => { throw make() }, (ran) => broken(ran, strict), { strict })
       await at(seam, 'rejects', async () => { throw make() }, (ran) => broken(ran, strict), { strict })
@@ -50,7 +51,7 @@ describe.each(SEAMS)('A listener of $seam', ({ seam, deadline, places, answer, w
     }
   })
 
-  it.each(SIMPLE)('that returns $what, as it is or as a promise: refused, named', async ({ make, what }) => {
+  it.each(some(SIMPLE, 2))('that returns $what, as it is or as a promise: refused, named', async ({ make, what }) => {
     // Any JSON is an outcome.
     const fine = seam === 'tools/execute' && ['null', 'a number', 'true'].includes(what)
     const check = (ran: Ran): void => (fine ? expectPassed(ran) : broken(ran, false))
@@ -59,7 +60,7 @@ describe.each(SEAMS)('A listener of $seam', ({ seam, deadline, places, answer, w
     await at(seam, `returns ${what} behind next()`, async (next) => (await next(), make()), check)
   })
 
-  it.each([...SIMPLE, ...EVIL])('that returns $what where a value belongs: refused and named, or taken as plain JSON', async ({ make, what, plain }) => {
+  it.each(some([...SIMPLE, ...EVIL], 4))('that returns $what where a value belongs: refused and named, or taken as plain JSON', async ({ make, what, plain }) => {
     for (const [index, place] of places.entries()) {
       await at(seam, `place ${index}: ${what}`, async (next) => {
         await next()

@@ -29,7 +29,7 @@ interface JsonReport {
 async function run(folder: string): Promise<Reliability> {
   const json = join(folder, 'report.json')
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--config', '.config/vitest.config.ts', '--reporter=dot', '--reporter=json', `--outputFile.json=${json}`, ...SUITES]
-  const child = spawn(process.execPath, vitest, { cwd: root, env: { ...process.env, HEADRACE_FIGURES: folder }, stdio: 'inherit' })
+  const child = spawn(process.execPath, vitest, { cwd: root, env: { HEADRACE_EXHAUSTIVE: '1', ...process.env, HEADRACE_FIGURES: folder }, stdio: 'inherit' })
   const code = await new Promise((resolve) => child.on('close', resolve))
   if (code !== 0) throw new Error('a promise is broken: no page is made')
   const told = readdirSync(folder).filter((name) => name.endsWith('.jsonl'))

@@ -13,8 +13,9 @@ import * as retry from '@headrace/plugin-retry'
 import { Verifier } from '@headrace/session'
 import { scriptedAdapter } from '@headrace/testing'
 import { figure } from '../reliability/figures.ts'
+import { amount } from '../scale.ts'
 
-const SECONDS = Number(process.env.HEADRACE_SOAK_SECONDS ?? 60)
+const SECONDS = Number(process.env.HEADRACE_SOAK_SECONDS ?? amount(60, 60, 600))
 const AGENTS = 200
 /** Turns that an agent lives. */
 const LIFE = 6

@@ -8,9 +8,10 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { type SessionEvent, rebuild, unpaired, verify } from '@headrace/session'
+import { amount, seed } from '../scale.ts'
 import { type Seen, life, live } from './world.ts'
 
-const RUNS = Number(process.env.HEADRACE_THEOREM_RUNS ?? 200)
+const RUNS = Number(process.env.HEADRACE_THEOREM_RUNS ?? amount(40, 300, 3_000))
 
 describe('the theorem: every request rebuilds from the files alone', () => {
   let directory: string
@@ -45,8 +46,8 @@ describe('the theorem: every request rebuilds from the files alone', () => {
       expect(verify(events).difference).toBeUndefined()
       expect(events.some((event) => event.type === 'request/header-delta' && 'prefix' in event.data.delta)).toBe(false)
       sessions.set(id, seen)
-    }), { numRuns: RUNS })
-  }, 240_000)
+    }), { numRuns: RUNS, seed })
+  }, 60_000 + RUNS * 2_000)
 
   it('one fresh process, given only the files, rebuilds every request byte-equal to what the adapter got', async () => {
     const script = fileURLToPath(new URL('rebuild-all.mjs', import.meta.url))
