@@ -35,6 +35,22 @@ it.each([
   ['session/events', 'did you mean "session/event"?'],
   ['skills/diagnostics', 'did you mean "skills/diagnostic"?'],
   ['loader/reports', 'did you mean "loader/report"?'],
+  ['tool/pre-execute', 'did you mean "tools/pre-execute"?'],
+  ['tools/pre_execute', 'did you mean "tools/pre-execute"?'],
+  ['tools/preExecute', 'did you mean "tools/pre-execute"?'],
+  ['tools:pre-execute', 'did you mean "tools/pre-execute"?'],
+  ['Tools/PreExecute', 'did you mean "tools/pre-execute"?'],
+  ['tools.preExecute', 'did you mean "tools/pre-execute"?'],
+  ['toolsPreExecute', 'did you mean "tools/pre-execute"?'],
+  ['agent/pre-execute', 'did you mean "tools/pre-execute"?'],
+  ['call/pre-execute', 'did you mean "tools/pre-execute"?'],
+  ['pre-execute', 'did you mean "tools/pre-execute"?'],
+  ['preStep', 'did you mean "agent/pre-step"?'],
+  ['tool/pre-exceute', 'did you mean "tools/pre-execute"?'],
+  ['agents/request-message', 'did you mean "agent/request-messages"?'],
+  ['turn/prompt-submit', 'did you mean "agent/prompt-submit"?'],
+  ['sessions/event', 'did you mean "session/event"?'],
+  ['model/stream', 'did you mean "llm/stream"?'],
   ['tools/permission', 'there is tools/pre-execute, tools/ask, tools/execute, tools/post-execute'],
   ['tools/', 'there is tools/pre-execute, tools/ask, tools/execute, tools/post-execute'],
 ])('%s is none, and is told: %s', async (event, meant) => {
@@ -44,7 +60,7 @@ it.each([
 })
 
 it('an event of a plugin\'s own, under a name of its own, is nobody else\'s business', async () => {
-  const made = await app({ plugins: [listens('mine', 'mine/step', 'agents/step', 'my-agent/step', 'tool/pre-execute', 'agent', 'internal/status', 'sessions/event')] })
+  const made = await app({ plugins: [listens('mine', 'mine/step', 'agents/step', 'my-agent/step', 'agent', 'internal/status', 'http/request', 'db/pre-execute', 'db/execute', 'ask', 'request', 'http/request-error', 'chat/event', 'model/loaded', 'ready')] })
   await turn(made)
   expect(made.reports).toEqual([])
 })

@@ -1,4 +1,4 @@
-import type { Context, Fiber } from 'cordis'
+import { type Context, type Fiber, type Plugin, RegistryService } from 'cordis'
 
 // All that headrace knows of Cordis' insides, none of which Cordis promises. `tests/cordis.spec.ts` pins it.
 
@@ -146,12 +146,51 @@ export class Departures {
  * @param boundary the `apply` of a plugin at which the walk ends: what is registered there counts as the app's
  */
 export function pluginOf(ctx: Context, boundary?: unknown): string | undefined {
-  for (const { runtime } of upFrom(ctx.fiber)) {
-    if (boundary !== undefined && runtime!.callback === boundary) return undefined
-    if (runtime!.name) return runtime!.name
+  for (const fiber of upFrom(ctx.fiber)) {
+    if (boundary !== undefined && fiber.runtime!.callback === boundary) return undefined
+    const name = nameOf(fiber)
+    if (name) return name
   }
   return undefined
 }
+
+/**
+ * The name that a plugin was loaded under. Cordis keeps one for all that share an `apply`, that of the first: with it, who signs as what
+ * would depend on what else is loaded.
+ */
+export function nameOf(fiber: Fiber): string | undefined {
+  const name = (fiber as Named)[kName]
+  return name === undefined ? fiber.runtime?.name : (name ?? undefined)
+}
+
+/** A plugin under another name. */
+export function renamed(plugin: Plugin, name: string): Plugin {
+  if (typeof plugin !== 'function') return { ...plugin, name }
+  const { inject, Config } = plugin as Plugin.Base
+  return { name, apply: plugin, ...(inject && { inject }), ...(Config && { Config }) } as Plugin
+}
+
+const kName = Symbol.for('headrace.name')
+
+/** On a fiber: the name that its plugin had when it was loaded; `null` where that had none. */
+interface Named {
+  [kName]?: string | null
+}
+
+/** Notes each plugin's name on its fiber, which runs a microtask later at the soonest. Once in a process, whoever imports this. */
+function noteNames(registry: { plugin: RegistryService['plugin']; [kName]?: true }): void {
+  if (registry[kName]) return
+  registry[kName] = true
+  const load = registry.plugin as (this: RegistryService, plugin: Plugin, ...rest: unknown[]) => Fiber
+  registry.plugin = function (this: RegistryService, plugin: Plugin, ...rest: unknown[]) {
+    const loading = load.call(this, plugin, ...rest)
+    const { name } = plugin as { readonly name?: unknown }
+    ;(loading.ctx.fiber as Named)[kName] = typeof name === 'string' && name !== '' && name !== 'apply' ? name : null
+    return loading
+  } as unknown as RegistryService['plugin']
+}
+
+noteNames(RegistryService.prototype as unknown as Parameters<typeof noteNames>[0])
 
 /** What a plugin registered: `on` with an event, `provide` with a service, `tools.define` with a name. */
 export interface Registration {

@@ -2,8 +2,8 @@ import * as cordis from 'cordis'
 import { Context, type Fiber, type Plugin } from 'cordis'
 import { describe, expect, it, vi } from 'vitest'
 import {
-  Departures, Listeners, fibersOf, isActive, isBelow, isFailed, loadingFiber, missingServices, movingPart, originalOf,
-  partsOf, pluginOf, registrationsOf, servicesOf, sortListeners, stateOf, whyNotRunning,
+  Departures, Listeners, fibersOf, isActive, isBelow, isFailed, loadingFiber, missingServices, movingPart, nameOf, originalOf,
+  partsOf, pluginOf, registrationsOf, renamed, servicesOf, sortListeners, stateOf, whyNotRunning,
 } from '../src/index.ts'
 
 /** Events and services of these tests, which no type knows. */
@@ -160,6 +160,21 @@ describe('the plugin of a context', () => {
     expect(pluginOf(fiber.ctx)).toBe('named')
     expect(pluginOf(nameless!)).toBe('named')
     expect(pluginOf(nameless!.extend({}))).toBe('named')
+  })
+
+  it('is called as it was when it was loaded, though another name of it was loaded first: Cordis has one name for all of an apply', async () => {
+    const seen: (string | undefined)[] = []
+    const object = { name: 'git', apply: async (inner: Context) => void seen.push(pluginOf(inner)) }
+    class Git {
+      static readonly name = 'Git'
+      constructor(inner: Context) { seen.push(pluginOf(inner)) }
+    }
+    const ctx = new Context()
+    const fibers = [await load(ctx, object), await load(ctx, { ...object, name: 'git:work' }), await load(ctx, renamed(object, 'git:home'))]
+    for (const plugin of [Git, renamed(Git, 'Git:work')]) await load(ctx, plugin as Plugin)
+    expect(seen).toEqual(['git', 'git:work', 'git:home', 'Git', 'Git:work'])
+    expect(fibers.map(nameOf)).toEqual(['git', 'git:work', 'git:home'])
+    expect(new Set(fibers.map(({ runtime }) => runtime!.name))).toEqual(new Set(['git']))
   })
 
   it('is looked for up to a boundary', async () => {

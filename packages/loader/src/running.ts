@@ -1,5 +1,5 @@
 import { type Context, type Fiber, Inject, type Plugin } from 'cordis'
-import { isActive, isBelow, isFailed, movingPart, servicesOf, sortListeners } from '@headrace/cordis'
+import { isActive, isBelow, isFailed, movingPart, renamed, servicesOf, sortListeners } from '@headrace/cordis'
 import type { Plan, Wanted } from './plan.ts'
 import type { Problem } from './problem.ts'
 import { waitsFor, whyNot, within } from './state.ts'
@@ -106,7 +106,7 @@ export class RunningEntries {
   }
 
   private async load(plan: Plan): Promise<Run> {
-    const made = this.ctx.plugin(plan.plugin as Plugin<unknown>, copyOf(plan.config))
+    const made = this.ctx.plugin(namedPlugin(plan) as Plugin<unknown>, copyOf(plan.config))
     // What `ctx.plugin` gives is a copy that can be awaited.
     const run = { plan, fiber: made.ctx.fiber }
     this.runs.set(plan.entry.id, run)
@@ -170,4 +170,10 @@ function isSame(a: Plan, b: Plan): boolean {
 /** A plugin's schema may change what it is given. */
 function copyOf(config: unknown): unknown {
   return structuredClone(config)
+}
+
+/** An entry whose id is its plugin's name and a word, `git-branch:work`, runs and signs under that; no other id counts. */
+function namedPlugin({ entry, plugin }: Plan): Plugin {
+  const [name, word] = entry.id.split(':')
+  return name !== '' && word && name === plugin.name && entry.id === `${name}:${word}` ? renamed(plugin, entry.id) : plugin
 }

@@ -32,6 +32,17 @@ describe('boot', () => {
     expect((await folder.boot()).entries.map(({ id }) => id)).toEqual(['./one.mjs'])
   })
 
+  it('names a plugin by the id of its entry where that is the plugin\'s own name and a word, and by no other id', async () => {
+    const source = (name: string): string => `import { pluginOf } from ${JSON.stringify(import.meta.resolve('@headrace/cordis'))}
+export const name = ${JSON.stringify(name)}
+export async function apply(ctx) { globalThis[Symbol.for('loader.words')][${JSON.stringify(folder.path)}].push(pluginOf(ctx)) }
+`
+    folder.write('git.mjs', source('git'))
+    folder.write('cordis.yml', ['git:work', 'git', 'other:work', 'git:', ':work', 'git:a:b', 'x9f3k2', 'git:home'].map((id) => `- { id: "${id}", name: ./git.mjs }\n`).join(''))
+    await folder.boot()
+    expect(folder.words).toEqual(['git:work', 'git', 'git', 'git', 'git', 'git', 'git', 'git:home'])
+  })
+
   it('starts nothing where anything of the file is wrong, and tells all of it', async () => {
     folder.write('one.mjs', folder.plugin('one'))
     expect(await folder.refusal('- id: one\n  name: ./one.mjs\n- id: two\n  name: ./tow.mjs\n- id: three\n  name: ./one.mjs\n  config: { a: "${NOT_SET}" }\n', { env: {} })).toEqual([

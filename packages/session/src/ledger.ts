@@ -41,12 +41,16 @@ export interface OpenTurn {
   cancelled: string | undefined
 }
 
+const TICKS: ReadonlySet<string> = new Set(['session/open', 'turn/start', 'step/start', 'step/end'])
+
 /** Stands for the boundary of a side request, which answers nothing. */
 const SIDE = -1
 
 /** What is queued and what is owed, derived from a log one event at a time. */
 export class Ledger {
   turn: OpenTurn | undefined
+  /** The `time` of the newest `turn/start`, `step/start` or `step/end`; before the first, of `session/open`. */
+  now = 0
   /** Turns started. */
   turns = 0
   private readonly prompts = new Map<number, QueuedPrompt>()
@@ -112,6 +116,7 @@ export class Ledger {
   /** @throws LogError where turns and steps do not nest */
   apply(event: SessionEvent): void {
     const { seq } = event
+    if (TICKS.has(event.type)) this.now = event.time
     switch (event.type) {
       case 'session/open': return this.open(event.data)
       case 'session/title': return void (this.title = event.data.title)

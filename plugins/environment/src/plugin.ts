@@ -61,7 +61,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
 
 function told(agent: Agent, { timeZone }: Config, state: GitState | undefined, added: Record<string, string | undefined> = {}): string | undefined {
   const facts: Facts = [
-    ['date', dayOf(new Date(), timeZone)],
+    ['date', dayOf(new Date(agent.now), timeZone)],
     ['platform', process.platform],
     ['working directory', agent.cwd],
     ['git branch', state?.branch],

@@ -76,6 +76,11 @@ export interface Agent {
   readonly plugin: string
   /** Absolute path of the folder it works in. */
   readonly cwd: string
+  /**
+   * The time, in milliseconds since the epoch: of the newest `turn/start`, `step/start` or `step/end` of the log, so that a rerun has the
+   * log's. What a plugin says of the time is said by this clock.
+   */
+  readonly now: number
   /** The log: to read, and to append events of types that plugins add. */
   readonly session: SessionView
   /** A context whose plugins, listeners and tools serve this agent alone, and go with it. */

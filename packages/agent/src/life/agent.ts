@@ -34,6 +34,10 @@ export class AgentView implements Agent {
     return this.#core.cwd
   }
 
+  get now(): number {
+    return this.#core.session.ledger.now
+  }
+
   get session(): SessionView {
     return this.#core.session.view
   }

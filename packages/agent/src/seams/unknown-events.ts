@@ -9,7 +9,13 @@ export const EVENTS: readonly string[] = Object.freeze([
   'tools/pre-execute', 'tools/ask', 'tools/execute', 'tools/post-execute', 'llm/stream', 'session/event', 'loader/report', 'skills/diagnostic',
 ])
 
-const OURS = /^(?:agent|tools|llm|session|loader|skills)\//
+const SPACES = ['agent', 'tools', 'llm', 'session', 'loader', 'skills'] as const
+
+/** Names behind the slash that are nobody's but ours, whatever stands in front of it. */
+const OWN_WORDS: ReadonlySet<string> = new Set(['prompt-submit', 'pre-step', 'session-prefix', 'request-messages', 'turn-stopping'].map(plain))
+
+/** Words in front of the slash that are no name of an app's own, and that one may take for ours. */
+const LIKE_OURS: ReadonlySet<string> = new Set(['agent', 'tool', 'llm', 'session', 'model', 'turn', 'step', 'prompt', 'call', 'headrace', 'hook', 'seam', ''])
 
 /** Once each, whichever agent is the first to tell. */
 const told = new WeakSet<Hook>()
@@ -18,16 +24,32 @@ const told = new WeakSet<Hook>()
 export function reportUnknownEvents(root: Context, agent: string, reporter: Reporter): void {
   const hooks = new Hooks(root)
   for (const event of hooks.events()) {
-    if (!OURS.test(event) || EVENTS.includes(event)) continue
+    if (EVENTS.includes(event)) continue
+    const meant = meantBy(event)
+    if (meant === undefined) continue
     for (const hook of hooks.of(event, agent)) {
       if (told.has(hook)) continue
       told.add(hook)
-      reporter.report({ kind: 'unknown', plugin: pluginOfHook(hook), seam: event, problem: `there is no such event, so it is never called${meant(event)}` })
+      reporter.report({ kind: 'unknown', plugin: pluginOfHook(hook), seam: event, problem: `there is no such event, so it is never called${meant}` })
     }
   }
 }
 
-function meant(event: string): string {
-  const [space] = event.split('/', 1)
-  return nearest(event, EVENTS) || `; there is ${EVENTS.filter((known) => known.startsWith(`${space}/`)).join(', ')}`
+/** What was meant by a name that is no event; `undefined` where it may be an event of somebody's own. */
+function meantBy(event: string): string | undefined {
+  const same = EVENTS.find((known) => plain(known) === plain(event))
+  if (same !== undefined) return `; did you mean ${JSON.stringify(same)}?`
+  const slash = event.indexOf('/')
+  const [space, word] = [event.slice(0, Math.max(0, slash)), event.slice(slash + 1)]
+  const known = EVENTS.find((one) => plain(one.slice(one.indexOf('/') + 1)) === plain(word))
+  if (known !== undefined && (OWN_WORDS.has(plain(word)) || (slash >= 0 && LIKE_OURS.has(plain(space))) || (slash < 0 && plain(word).includes(' ')))) return `; did you mean ${JSON.stringify(known)}?`
+  if ((SPACES as readonly string[]).includes(space)) return nearest(event, EVENTS) || `; there is ${EVENTS.filter((one) => one.startsWith(`${space}/`)).join(', ')}`
+  // A slip in both parts: `agents/pre-stpe`.
+  return slash >= 0 && LIKE_OURS.has(plain(space)) ? nearest(event, EVENTS) || undefined : undefined
+}
+
+/** A name without what people write now so, now so: case, `_`, `-`, `.`, `:` and `/`, camel case, the plural. */
+function plain(name: string): string {
+  const words = name.replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase().split(/[^a-z0-9]+/)
+  return words.map((word) => word.replace(/(?<=..)s$/, '')).join(' ').trim()
 }
