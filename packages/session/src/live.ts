@@ -9,9 +9,15 @@ export type OnListenerError = (error: unknown) => void
  */
 export class Live<Events extends { [K in keyof Events]: unknown }> {
   private readonly emitter = new EventEmitter<string>()
-  private readonly waiting: [keyof Events & string, unknown][] = []
-  private delivering = false
+  private readonly waiting: [keyof Events & string, unknown, number][] = []
+  /** How far what is being delivered is from what nobody caused: 0, and 1 more for each listener that emitted in between. */
+  private current: number | undefined
   onError: OnListenerError = (error) => queueMicrotask(() => { throw error })
+
+  /** How many listeners caused each other in a row to come to what is being delivered; 0 while nothing is. */
+  get depth(): number {
+    return this.current ?? 0
+  }
 
   /** Returns the call that takes the listener away. */
   on<K extends keyof Events & string>(name: K, listener: (value: Events[K]) => void): () => void {
@@ -34,14 +40,17 @@ export class Live<Events extends { [K in keyof Events]: unknown }> {
 
   /** Delivers several values in a row, ahead of what listeners emit meanwhile. */
   emitAll<K extends keyof Events & string>(name: K, values: readonly Events[K][]): void {
-    if (!this.delivering && this.emitter.listenerCount(name) === 0) return
-    for (const value of values) this.waiting.push([name, value])
-    if (this.delivering) return
-    this.delivering = true
+    const causing = this.current
+    if (causing === undefined && this.emitter.listenerCount(name) === 0) return
+    for (const value of values) this.waiting.push([name, value, causing === undefined ? 0 : causing + 1])
+    if (causing !== undefined) return
     try {
-      for (let next = this.waiting.shift(); next; next = this.waiting.shift()) this.emitter.emit(next[0], next[1])
+      for (let next = this.waiting.shift(); next; next = this.waiting.shift()) {
+        this.current = next[2]
+        this.emitter.emit(next[0], next[1])
+      }
     } finally {
-      this.delivering = false
+      this.current = undefined
     }
   }
 

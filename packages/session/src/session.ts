@@ -2,6 +2,7 @@ import { type Chunk, type Message, adoptJson, copyJson, messageOf } from '@headr
 import { checkEvent } from './check.ts'
 import { LogError, SessionClosedError } from './error.ts'
 import { type EventDraft, type EventMap, type EventType, REQUIRED_TYPES, type SessionEvent, type SessionOpen, type StepReason } from './event.ts'
+import { FeedbackBound } from './feedback.ts'
 import { Fold } from './fold.ts'
 import type { EpochHeader } from './header.ts'
 import { Live } from './live.ts'
@@ -52,6 +53,7 @@ export class Session {
   private fold = new Fold()
   private readonly witness: Witness | undefined
   private closed: string | undefined
+  private readonly feedback = new FeedbackBound()
   /** The messages as they were derived last: they are asked for more often than they change. */
   private derived: { readonly from: readonly Entry[] | undefined; readonly messages: readonly Message[] } = { from: undefined, messages: [] }
 
@@ -170,6 +172,11 @@ export class Session {
     const events = this.accept(isList(input) ? input : [input])
     this.live.emitAll('event', events)
     return isList(input) ? events : events[0]!
+  }
+
+  /** Asked before what comes from outside of the loop is appended. @throws LogError where listeners answer each other without end */
+  admit(): void {
+    this.feedback.check(this.live.depth)
   }
 
   private accept(drafts: readonly Draft[]): readonly SessionEvent[] {

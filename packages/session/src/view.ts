@@ -69,6 +69,7 @@ export class SessionView {
     // Read once, and one draft only: what was judged is what is appended.
     const { type, data } = draft
     if (typeof type !== 'string') throw new LogError('append takes one event, { type, data }')
+    this.#session.admit()
     if (CORE_TYPES.has(type)) throw new LogError(`${type} is written by the loop only; use the agent's methods`, undefined, 'LOG_CORE_TYPE')
     return this.#session.append({ type, data } as EventDraft<T>)
   }

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { stateOf } from '@headrace/cordis'
 import type { Context } from 'cordis'
 import { type CallConfig, resolveModel, toConfigPatch } from '@headrace/message'
 import { Session, type SessionStore, forkLog } from '@headrace/session'
@@ -30,6 +31,8 @@ export class Agents {
   private readonly store: () => SessionStore
   private readonly shared: Shared
   private readonly live = new Map<string, AgentCore>()
+  /** The services went; what is on its way does not become an agent. */
+  private ended = false
   /** What plugins said for agents that say nothing else; what was said last counts. */
   private readonly said: Partial<CallConfig>[] = []
 
@@ -40,9 +43,15 @@ export class Agents {
     this.shared = { ctx, llm, tools, system, departures: new Departures(ctx), slots: new TurnSlots(settings.concurrentTurns) }
   }
 
-  /** Its agents go with it, or with a service that it needs: they would drive on with tools and models that nobody registers any more. */
+  /**
+   * Parks its agents, for the services go: they would drive on with tools and models that nobody registers any more.
+   *
+   * @throws what closing a session threw, the first of them; all are parked by then
+   */
   async parkAll(): Promise<void> {
-    await Promise.allSettled([...this.live.values()].map((core) => core.park()))
+    this.ended = true
+    const parked = await Promise.allSettled([...this.live.values()].map((core) => core.park()))
+    for (const result of parked) if (result.status === 'rejected') throw result.reason
   }
 
   /** Adds a default; returns the call that takes it back. @throws ConfigError */
@@ -112,16 +121,20 @@ export class Agents {
     const { live, shared, defaults } = this
     const { id } = parts.session
     try {
+      if (this.ended) throw new AgentError('SERVICE_GONE', `session ${id} gets no agent: the agent services were unloaded meanwhile`)
+      // Cordis takes an effect of a plugin that waits for a service, and never disposes of it.
+      if (!runs(home)) throw new AgentError('PLUGIN_GONE', `session ${id} gets no agent: the plugin ${pluginOf(home)} that asked for it does not run`)
       const core = new AgentCore({ ...parts, ...shared, home, defaults })
       const forget = home.effect(() => {
         live.set(id, core)
+        // Whatever takes its maker away leaves the session for a resume, as a kill would. To end it is for `agent.dispose()`.
         return async () => {
           live.delete(id)
-          await core.dispose()
+          await core.park()
         }
       }, `ctx.agents.create(${JSON.stringify(id)})`)
-      // What is wrong with the end of an agent is told to who ended it.
-      core.onDispose = () => void forget().catch(() => undefined)
+      // A close that fails rejects where the end was asked for: `dispose()`, `park()`, or the fiber that unloads.
+      core.onDispose = () => void Promise.resolve(forget()).catch(() => undefined)
       return core
     } catch (error) {
       await parts.session.close()
@@ -145,6 +158,11 @@ export class Agents {
   get turns(): { readonly running: number; readonly waiting: number } {
     return this.shared.slots.load
   }
+}
+
+/** True while what is made on a context is taken away with its plugin. */
+function runs({ fiber }: Context): boolean {
+  return ['active', 'loading'].includes(stateOf(fiber))
 }
 
 /** Closes the turn that was cut off, durably. */

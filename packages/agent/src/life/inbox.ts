@@ -29,6 +29,7 @@ export class Inbox {
     const message: UserMessage = { role: 'user', content: toContent(input, 'prompt', this.repaired(plugin)) }
     if (isBlank(message)) throw new AgentError('PROMPT_EMPTY', 'the prompt is empty; say what the agent should do')
     if (this.session.ledger.queue.length >= this.limit) throw new AgentError('QUEUE_FULL', `${this.limit} prompts wait already; wait for one to end, or raise limits.queue`)
+    this.session.admit()
     const owner = plugin === 'app' ? 'user' : ownerOf(plugin, undefined, 'prompt')
     const { seq } = this.session.append({
       type: 'prompt/queued',
@@ -56,11 +57,13 @@ export class Inbox {
   }
 
   replace(first: EntryId, last: EntryId, messages: readonly (ContributionInput | MessageInput)[], owner: Owner, reason: string): SessionEvent<'surface/replace'> {
+    this.session.admit()
     const signed: Signed[] = messages.map((message) => ({ message: typeof message === 'string' ? this.contribution(message, owner) : toMessage(message, owner, this.repaired(owner)), owner }))
     return this.session.append({ type: 'surface/replace', data: { first, last, messages: signed, owner, reason } })
   }
 
   private contribution(message: ContributionInput, owner: Owner): Contribution {
+    this.session.admit()
     return toContribution(message, owner, this.repaired(owner))
   }
 

@@ -1,8 +1,9 @@
 import { CancelledError } from '../contract/error.ts'
+import { abortController } from '../seams/timer.ts'
 
 /** The side requests that run. One that does not end before ends with the agent. */
 export class SideRequests {
-  private readonly ending = new AbortController()
+  private readonly ending = abortController()
   private readonly running = new Set<Promise<unknown>>()
 
   async run<T>(ask: (ending: AbortSignal) => Promise<T>): Promise<T> {

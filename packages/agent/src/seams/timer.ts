@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events'
+
 export type Timer = ReturnType<typeof setTimeout> | undefined
 
 /** More than Node's timers can wait for, `Infinity` included, is no limit; they would go off at once. */
@@ -5,4 +7,11 @@ const LONGEST = 2 ** 31 - 1
 
 export function startTimer(milliseconds: number, act: () => void): Timer {
   return milliseconds > LONGEST ? undefined : setTimeout(act, milliseconds)
+}
+
+/** An abort controller that any number may listen to: a turn's signal has a listener for each call that runs. */
+export function abortController(): AbortController {
+  const controller = new AbortController()
+  setMaxListeners(0, controller.signal)
+  return controller
 }

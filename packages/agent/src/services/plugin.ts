@@ -5,6 +5,7 @@ import { AdapterRegistry } from '../turn/adapters.ts'
 import { SystemRegistry } from '../turn/system-registry.ts'
 import { ToolRegistry } from '../turn/tool-registry.ts'
 import { agentsService } from './agents.ts'
+import { claim } from './copy.ts'
 import { llmService } from './llm.ts'
 import { StoreRegistry, sessionsService } from './sessions.ts'
 import { systemService } from './system.ts'
@@ -15,6 +16,7 @@ export const Config = strict(SettingsSchema)
 
 /** Loads the five services: sessions, llm, tools, system, agents. What they register is reached through them alone. */
 export async function apply(ctx: Context, config: Settings): Promise<void> {
+  ctx.effect(() => claim(ctx), 'agent copy')
   const [stores, llm, tools, system] = [new StoreRegistry(), new AdapterRegistry(), new ToolRegistry(), new SystemRegistry()]
   for (const service of [sessionsService(stores), llmService(llm), toolsService(tools), systemService(system)]) await ctx.plugin(service)
   await ctx.plugin(agentsService({ llm, tools, system, store: () => stores.current }), config)

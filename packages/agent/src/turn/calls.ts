@@ -9,7 +9,7 @@ import { cancelled } from '../seams/dispatch.ts'
 import type { Finished } from '../seams/seams.ts'
 import type { Permission, CallDecision, ToolCall, ToolOutcome } from '../contract/tool.ts'
 import { type ToolEntry, type ToolsSnapshot, parseArguments } from './tool-registry.ts'
-import { type Timer, startTimer } from '../seams/timer.ts'
+import { type Timer, abortController, startTimer } from '../seams/timer.ts'
 import type { Turn } from '../contract/turn.ts'
 import type { TurnHost } from './host.ts'
 
@@ -33,7 +33,7 @@ export class CallBatch {
   private readonly tools: ToolsSnapshot
   private readonly assistant: number
   /** Aborted a moment after the turn is: what still runs then is abandoned. */
-  private readonly abandon = new AbortController()
+  private readonly abandon = abortController()
 
   constructor(host: CallHost, turn: Turn, tools: ToolsSnapshot, assistant: number) {
     this.host = host
@@ -154,7 +154,7 @@ export class CallBatch {
     // It was there when it was judged; others were judged since, and a listener may have waited.
     if (!tools.has(entry)) return Promise.resolve(errorOutcome(goneText(call.name)))
     if (this.turn.signal.aborted) return Promise.resolve(errorOutcome(`The tool ${call.name} was not run: the turn was cancelled.`))
-    const own = new AbortController()
+    const own = abortController()
     const onAbort = (): void => own.abort(this.turn.signal.reason)
     this.turn.signal.addEventListener('abort', onAbort, { once: true })
     let timer: Timer

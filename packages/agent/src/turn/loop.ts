@@ -11,7 +11,7 @@ import { settleLoading } from './loading.ts'
 import { type Prefix, prefixOf } from './prefix.ts'
 import { cancelled } from '../seams/dispatch.ts'
 import { pull } from './stream.ts'
-import { startTimer } from '../seams/timer.ts'
+import { abortController, startTimer } from '../seams/timer.ts'
 import type { Step, Turn } from '../contract/turn.ts'
 import { reportUnknownEvents } from '../seams/unknown-events.ts'
 
@@ -55,7 +55,7 @@ export class Loop {
     const [queued] = session.ledger.queue
     const number = open?.number ?? session.ledger.turns + 1
     const prompt = open ? promptOf(session.at(open.prompt ?? -1)) : queued
-    const controller = new AbortController()
+    const controller = abortController()
     const turn: Turn = Object.freeze({ number, signal: controller.signal, ...(prompt && { prompt: prompt.input }), ...(open && { continue: true as const }) })
     host.running = { turn, controller, requests: 0 }
     host.follow(prompt?.seq)

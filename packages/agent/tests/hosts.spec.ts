@@ -1,0 +1,206 @@
+import { Context, type Plugin } from 'cordis'
+import * as agentPlugin from '@headrace/agent'
+import type { Agent } from '@headrace/agent'
+import { textOf } from '@headrace/message'
+import { MemoryStore, type SessionEvent } from '@headrace/session'
+import { type Harness, type HarnessOptions, harness } from '@headrace/testing'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { claim } from '../src/services/copy.ts'
+
+async function app(options: HarnessOptions = {}): Promise<Harness> {
+  const made = await harness({ reports: 'allow', ...options })
+  onTestFinished(() => made.dispose().catch(() => undefined))
+  return made
+}
+
+const types = (events: readonly SessionEvent[], type: string): unknown[] => events.filter((event) => event.type === type).map(({ data }) => data)
+
+async function logOf(made: Harness, id: string): Promise<SessionEvent[]> {
+  const events: SessionEvent[] = []
+  for await (const batch of made.store.load(id)) events.push(...batch)
+  return events
+}
+
+/** A plugin that makes an agent when it is told to, in `apply` or later. */
+function maker(when: 'apply' | 'later'): { readonly plugin: Plugin; readonly made: Promise<Agent>; make(): void } {
+  let resolve!: (agent: Agent) => void
+  const made = new Promise<Agent>((done) => (resolve = done))
+  let make = (): void => undefined
+  const create = (ctx: Context): Promise<Agent> => ctx.agents.create({ id: 'made', model: 'scripted/m' })
+  return {
+    made, make: () => make(),
+    plugin: {
+      name: 'maker', inject: ['agents'],
+      apply: async (ctx: Context) => {
+        // Loaded anew, its session is there already.
+        if (when === 'apply') await create(ctx).then(resolve, () => undefined)
+        else make = () => void create(ctx).then(resolve)
+      },
+    },
+  }
+}
+
+const hanging: HarnessOptions = { script: [{ text: 'half', hang: true }, 'whole'] }
+const waysToGo = {
+  'it is unloaded': (fiber: { dispose(): unknown }) => fiber.dispose(),
+  'it is reloaded': (fiber: { restart(): unknown }) => fiber.restart(),
+} as Record<string, (fiber: never) => unknown>
+
+describe('an agent whose maker goes is parked, not cancelled (H1)', () => {
+  for (const when of ['apply', 'later'] as const) {
+    it.each(Object.keys(waysToGo))(`made in ${when}, when %s`, async (how) => {
+      const made = await app(hanging)
+      const { plugin, made: making, make } = maker(when)
+      const fiber = await made.ctx.plugin(plugin)
+      make()
+      const agent = await making
+      const turn = agent.prompt('Go')
+      await new Promise((resolve) => agent.session.on('chunk', resolve))
+      const gone = Promise.resolve(waysToGo[how]!(fiber as never)).catch(() => undefined)
+      expect(await turn.result).toMatchObject({ reason: 'parked' })
+      if (how === 'it is unloaded') await gone
+      await vi.waitFor(() => expect(made.ctx.agents.get('made')).toBeUndefined())
+      const events = await logOf(made, 'made')
+      expect([types(events, 'turn/end'), types(events, 'turn/cancel')]).toEqual([[], []])
+    })
+  }
+
+  it('when its plugin fails after it made it', async () => {
+    const made = await app()
+    const failing = { name: 'failing', inject: ['agents'], apply: async (ctx: Context) => {
+      await ctx.agents.create({ id: 'made', model: 'scripted/m' })
+      throw new Error('on purpose')
+    } }
+    await made.ctx.plugin(failing).then(() => undefined, () => undefined)
+    await vi.waitFor(() => expect(made.ctx.agents.get('made')).toBeUndefined())
+    await (await made.ctx.agents.resume('made')).dispose()
+  })
+
+  it('and none is made for a plugin that waits for a service by then', async () => {
+    const made = await app()
+    let late!: Context
+    const fiber = await made.ctx.plugin({ name: 'late', inject: ['agents', 'sessions', 'helper'], apply: async (ctx: Context) => void (late = ctx) })
+    const un = await made.ctx.plugin({ name: 'helper', apply: async (ctx: Context) => void ctx.provide('helper' as never, {} as never) })
+    await fiber.await()
+    const agents = late.agents
+    await un.dispose()
+    await fiber.await()
+    await expect(agents.create({ id: 'made', model: 'scripted/m' })).rejects.toMatchObject({ code: 'PLUGIN_GONE' })
+    expect(made.ctx.agents.ids()).toEqual(['test'])
+    // It was given back.
+    await (await made.ctx.agents.resume('made', { model: 'scripted/m' })).dispose()
+  })
+
+  it('dispose alone cancels', async () => {
+    const made = await app(hanging)
+    const turn = made.agent.prompt('Go')
+    await new Promise((resolve) => made.agent.session.on('chunk', resolve))
+    await made.agent.dispose()
+    expect(await turn.result).toMatchObject({ reason: 'cancelled' })
+  })
+})
+
+describe('a close that fails is told to whoever ended the agent', () => {
+  /** A store whose leases cannot be given back. */
+  class Stuck extends MemoryStore {
+    override async create(id: string): ReturnType<MemoryStore['create']> {
+      const lease = await super.create(id)
+      return Object.assign(Object.create(lease) as typeof lease, { release: () => Promise.reject(new Error('the disk is gone')) })
+    }
+  }
+
+  it('by dispose() and park()', async () => {
+    const made = await app({ store: new Stuck() })
+    await expect(made.agent.dispose()).rejects.toThrow('the disk is gone')
+    const other = await made.ctx.agents.create({ id: 'other', model: 'scripted/m' })
+    await expect(other.park()).rejects.toThrow('the disk is gone')
+    expect(made.ctx.agents.ids()).toEqual([])
+  })
+
+  it("by unloading its maker, or the services: in Cordis' log", async () => {
+    for (const whose of ['maker', 'agent']) {
+      const made = await app({ store: new Stuck() })
+      const { plugin, made: making } = maker('apply')
+      const fiber = await made.ctx.plugin(plugin)
+      await making
+      const messages: string[] = []
+      made.ctx.logger.exporter({ export: (message) => void messages.push(message.args.map((value) => (value instanceof Error ? `${value.name}: ${value.message}` : String(value))).join(' ')) })
+      if (whose === 'maker') await fiber.dispose()
+      else await [...made.ctx.registry.values()].find(({ name }) => name === 'agent')!.fibers[Symbol.iterator]().next().value!.dispose()
+      expect(messages.join('\n')).toContain('the disk is gone')
+      expect(messages.join('\n')).not.toContain('TypeError')
+    }
+  })
+})
+
+describe('a second copy of the package', () => {
+  it('is refused by name while a fiber of the other lives', async () => {
+    const ctx = new Context()
+    const fiber = await ctx.plugin(agentPlugin, {})
+    expect(() => claim(ctx, 'file:///elsewhere/agent.js')).toThrow(/another copy of @headrace\/agent.*elsewhere/)
+    await fiber.dispose()
+    const give = claim(ctx, 'file:///elsewhere/agent.js')
+    await expect(ctx.plugin(agentPlugin, {}).then(() => undefined)).rejects.toMatchObject({ code: 'AGENT_COPIES' })
+    give()
+    await ctx.fiber.dispose()
+  })
+
+  it('one copy mounted twice, isolated, is fine', async () => {
+    const ctx = new Context()
+    const apart = ['sessions', 'llm', 'tools', 'system', 'agents'].reduce((scope, service) => scope.isolate(service as never), ctx as Context)
+    await ctx.plugin(agentPlugin, {})
+    await apart.plugin(agentPlugin, {})
+    ctx.system.section({ key: 'one', text: 'One.' } as never)
+    expect(apart.agents.ids()).toEqual([])
+    await ctx.fiber.dispose()
+  })
+})
+
+it('twelve parallel calls warn of nothing (S6)', async () => {
+  const warnings: Error[] = []
+  const listen = (warning: Error): void => void warnings.push(warning)
+  process.on('warning', listen)
+  onTestFinished(() => void process.off('warning', listen))
+  const calls = Array.from({ length: 12 }, () => ({ name: 'waits' }))
+  const tools = { name: 'tools', inject: ['tools'], apply: async (ctx: Context) => {
+    ctx.on('tools/post-execute', async (_agent, _turn, _call, _outcome, next) => next())
+    ctx.tools.define({
+      name: 'waits', description: 'Waits.', parameters: { type: 'object' },
+      execute: (_, { turn, signal }) => new Promise((resolve) => {
+        for (const each of [turn.signal, signal]) each.addEventListener('abort', () => undefined)
+        setImmediate(resolve, 'done')
+      }),
+    })
+  } }
+  const made = await app({ plugins: [tools], script: (_request, index) => (index === 0 ? { calls } : 'done') })
+  expect(await made.run('Go')).toMatchObject({ reason: 'done' })
+  await Promise.all(Array.from({ length: 12 }, () => made.agent.ask(['Sum it up.'], { purpose: 'sum' })))
+  await new Promise(setImmediate)
+  expect(warnings.map(String)).toEqual([])
+})
+
+describe('a listener that answers what it caused is bounded, named and refused (S7)', () => {
+  const loops: Record<string, (ctx: Context) => void> = {
+    'injects on each event': (ctx) => void ctx.on('session/event', (agent) => void agent.inject('again')),
+    'appends an event of its own': (ctx) => void ctx.on('session/event', (agent) => void agent.session.append({ type: 'looping/event', data: {} } as never)),
+    'answers in a microtask': (ctx) => void ctx.on('session/event', async (agent) => {
+      await Promise.resolve()
+      agent.inject('again')
+    }),
+    'listens to the session itself': (ctx) => void ctx.on('agent/prompt-submit', async (agent, _turn, _submission, next) => {
+      agent.session.on('event', () => void agent.inject('again'))
+      return next()
+    }),
+  }
+
+  it.each(Object.keys(loops))('one that %s', async (how) => {
+    const made = await app({ plugins: [{ name: 'looping', inject: ['agents'], apply: async (ctx: Context) => loops[how]!(ctx) }] })
+    expect(await made.run('Go')).toMatchObject({ reason: 'done' })
+    const told = (): Harness['reports'] => made.reports.filter(({ problem }) => /answers (events|its own events)/.test(problem))
+    await vi.waitFor(() => expect(told()).not.toEqual([]))
+    const reports = told()
+    if (how !== 'listens to the session itself') expect(new Set(reports.map(({ plugin, seam }) => `${plugin} ${seam}`))).toEqual(new Set(['looping session/event']))
+    expect(made.agent.session.length).toBeLessThan(40_000)
+    expect(textOf(made.agent.session.deriveMessages().at(-1)!).length).toBeGreaterThan(0)
+  })
+})
