@@ -63,7 +63,12 @@ export function watched(store: SessionStore, killer: Killer, side: Side): Sessio
       return watchedLease(lease, killer, side, sum)
     },
     load: (id) => store.load(id),
-    list: () => store.list(),
+    read: (id, from, to) => store.read(id, from, to),
+    follow: (id, options) => store.follow(id, options),
+    post: (id, letter) => store.post(id, letter),
+    letters: (id) => store.letters(id),
+    card: (id) => store.card(id),
+    list: (filter) => store.list(filter),
     remove: (id) => store.remove(id),
     putBlob: (id, bytes) => store.putBlob(id, bytes),
     getBlob: (id, digest) => store.getBlob(id, digest),
@@ -91,6 +96,8 @@ function watchedLease(lease: Lease, killer: Killer, side: Side, sum: Sum): Lease
       side.say({ what: 'durable', events, sum: digest })
       killer.pass('flush', nth, 'after')
     },
+    letters: () => lease.letters(),
+    onLetter: (listener) => lease.onLetter(listener),
     release: () => lease.release(),
   }
 }

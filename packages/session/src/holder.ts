@@ -29,8 +29,17 @@ export function parseHolder(text: string): Holder | undefined {
   return undefined
 }
 
-/** False for a process that is known to be dead; of another machine nothing is known. */
-export function isAlive({ pid, host, start }: Holder): boolean {
+/** What this process gave back, though that could not be written down where all see it. */
+const givenBack = new Set<string>()
+
+/** Says that this process holds nothing by that token any more: it is no obstacle to whoever comes next here. */
+export function giveUp(token: string): void {
+  givenBack.add(token)
+}
+
+/** False for a process that is known to be dead, and for what this one gave back; of another machine nothing is known. */
+export function isAlive({ token, pid, host, start }: Holder): boolean {
+  if (givenBack.has(token)) return false
   if (host !== hostname()) return true
   const now = pid > 0 ? startOf(pid) : undefined
   return now !== undefined && (now === '' || start === '' || now === start)

@@ -8,7 +8,8 @@ import type { EpochHeader } from './header.ts'
 import { Live } from './live.ts'
 import { repairs } from './repair.ts'
 import type { Entry } from './surface.ts'
-import { Batch, type Lease, type SessionStore, checkSessionId } from './store.ts'
+import { Batch, type Lease, type SessionStore, StoreError, checkSessionId } from './store.ts'
+import type { Letter } from './store/letter.ts'
 import { Witness } from './verify.ts'
 import { SessionView } from './view.ts'
 import { FORMAT } from './writer.ts'
@@ -63,7 +64,7 @@ export class Session {
     this.now = options.now ?? Date.now
     this.maxEvent = options.maxEvent ?? Infinity
     this.witness = options.strict ? new Witness(lease.id) : undefined
-    const lost = (): void => void (this.closed ??= 'another process took its lease')
+    const lost = (): void => void (this.closed ??= lease.lost.reason instanceof StoreError ? messageOf(lease.lost.reason).replace(`session ${lease.id}: `, '') : 'another process took its lease')
     if (lease.lost.aborted) lost()
     else lease.lost.addEventListener('abort', lost, { once: true })
   }
@@ -247,6 +248,16 @@ export class Session {
       data: { turn: turn.number, step: turn.step.number, reason, digest: this.fold.surface.closingChain(), ...more },
     }
     return this.append([...repairs(this.fold, reason === 'lost' ? openDispatches : openAttempts), end])
+  }
+
+  /** Letters that wait, oldest first. One that an event names (`letter: id` in its data) was taken, and is not among them. @throws StoreError */
+  letters(): Promise<readonly Letter[]> {
+    return this.lease.letters()
+  }
+
+  /** Calls back when a letter may have come, from any process: now and then too often. Look once after this. Returns the call that ends it. */
+  onLetter(listener: () => void): () => void {
+    return this.lease.onLetter(listener)
   }
 
   /** Flushes and gives the lease back. */

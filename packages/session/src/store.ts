@@ -1,5 +1,8 @@
 import { type Digest, HeadraceError } from '@headrace/message'
-import type { EventMap, SessionEvent } from './event.ts'
+import type { SessionEvent } from './event.ts'
+import type { SessionCard } from './store/card.ts'
+import type { FollowOptions, Followed } from './store/follow.ts'
+import type { Letter, LetterDraft, Posted } from './store/letter.ts'
 
 /** Where logs are kept. Reading needs no lease; writing does (L18). Run the store conformance suite of `@headrace/testing` against yours. */
 export interface SessionStore {
@@ -15,9 +18,35 @@ export interface SessionStore {
    * @throws SessionNotFoundError, StoreError, LogError
    */
   load(id: string): AsyncIterable<readonly SessionEvent[]>
-  /** Newest change first. A log that cannot be read stands in the list with its `error`. */
-  list(): AsyncIterable<SessionInfo>
-  /** Removes a log and its blobs. @throws SessionBusyError, SessionNotFoundError */
+  /**
+   * The events from a seq to before another, as `load` gives them, without what stands before: its cost is that of what is asked for.
+   * What the log does not have is left out.
+   *
+   * @throws SessionNotFoundError, StoreError, LogError
+   */
+  read(id: string, from: number, to: number): AsyncIterable<readonly SessionEvent[]>
+  /**
+   * Events as they become durable, from any process, each append whole or its rest at once: what may never have happened is not given. In
+   * the writer's process it asks for a flush where none comes within 50 ms; in another it syncs what it has read before it gives it.
+   * Ends with the signal.
+   *
+   * @throws SessionNotFoundError, also once the session is removed; StoreError, LogError
+   */
+  follow(id: string, options?: FollowOptions): AsyncIterable<Followed>
+  /**
+   * Posts a letter to a session, from any process, whoever holds it. Durable when it resolves. The same key counts for at least the newest
+   * 1,000 prompts: with the same content nothing is posted again.
+   *
+   * @throws SessionNotFoundError, KeyTakenError where the key is another content's, StoreError
+   */
+  post(id: string, letter: LetterDraft): Promise<Posted>
+  /** The letters that wait, oldest first, and perhaps some that an event names since: a look from outside. Who holds the lease asks it. */
+  letters(id: string): Promise<readonly Letter[]>
+  /** A session at a glance, and who holds it. @throws SessionNotFoundError, StoreError */
+  card(id: string): Promise<SessionCard>
+  /** Cards, newest change first, without a look into the logs. A log that cannot be read stands among them with its `error`. */
+  list(filter?: ListFilter): AsyncIterable<SessionCard>
+  /** Removes a log, its blobs and its letters. @throws SessionBusyError, SessionNotFoundError */
   remove(id: string): Promise<void>
   /** Keeps bytes beside a log; durable when it resolves, so before the event that names them. */
   putBlob(id: string, bytes: Uint8Array): Promise<Digest>
@@ -28,7 +57,7 @@ export interface SessionStore {
 /** The right to write one log. */
 export interface Lease {
   readonly id: string
-  /** Aborted when the lease is lost to somebody else. */
+  /** Aborted when the lease is lost: to somebody else, or with its log, which was removed, replaced or shortened. */
   readonly lost: AbortSignal
   /** What opening had to cut off: bytes of a torn tail, from this offset on. */
   readonly repaired?: { readonly offset: number; readonly bytes: number }
@@ -36,20 +65,26 @@ export interface Lease {
   append(batch: Batch): void
   /** Resolves when all that was accepted is durable. Many callers share one sync. @throws StoreError: the log may be shorter than was accepted */
   flush(): Promise<void>
-  /** Flushes and gives the lease back. */
+  /**
+   * The letters that wait, oldest first. An event that names one (`letter: id` in its data) takes it: it is not among them any more, and
+   * is taken away once the event is durable; what an earlier life took and left there is taken away first. A second event that names it is refused.
+   */
+  letters(): Promise<readonly Letter[]>
+  /**
+   * Calls back when a letter may have come, from any process: now and then too often, never too seldom. Ask for `letters()` once after
+   * this. Returns the call that ends it.
+   */
+  onLetter(listener: () => void): () => void
+  /** Flushes and gives the lease back. Where it cannot be given back now, that is tried again later. */
   release(): Promise<void>
 }
 
-/** What a store tells of a session without reading its log. */
-export interface SessionInfo {
-  readonly id: string
-  /** Milliseconds since the epoch. */
-  readonly modified: number
-  /** Bytes. */
-  readonly size: number
-  /** The data of its `session/open`, where it has one yet. */
-  readonly open?: EventMap['session/open']
-  readonly error?: string
+/** Which sessions are listed; without a filter all. */
+export interface ListFilter {
+  /** Those of this folder. */
+  readonly cwd?: string
+  /** Those that stand under this session. */
+  readonly under?: string
 }
 
 /** A store that could not do what it was asked to: the message names the session, the place and the cause. */

@@ -25,6 +25,26 @@ it('runs as the README shows it', async () => {
   expect(await again.repair()).toBe(2)
 })
 
+it('is reached from outside as the README shows it', async () => {
+  const store = new MemoryStore()
+  const session = await Session.create(store, { id: 'demo', cwd: '/srv/project' })
+  const letter = { kind: 'prompt', key: 'order-7', input: { role: 'user', content: [{ type: 'text', text: 'Hi' }] } } as const
+  const posted = await store.post('demo', letter)
+  expect(await store.post('demo', letter)).toEqual({ ...posted, repeated: true })
+  for (const { id, kind, ...rest } of await session.letters()) {
+    if (kind === 'prompt' && 'input' in rest) session.append({ type: 'prompt/queued', data: { input: rest.input, owner: 'user', letter: id } })
+  }
+  await session.flush()
+  expect(await session.letters()).toEqual([])
+  for await (const item of store.follow('demo')) {
+    expect(item).toMatchObject({ events: [{ type: 'session/open' }, { type: 'prompt/queued', data: { letter: posted.letter } }] })
+    break
+  }
+  for await (const events of store.read('demo', 1, 2)) expect(events).toMatchObject([{ seq: 1 }])
+  for await (const card of store.list({ cwd: '/srv/project' })) expect(card).toMatchObject({ id: 'demo', state: 'idle', prompt: 'Hi' })
+  await session.close()
+})
+
 it('shows in the README the calls that were run here', async () => {
   const [readme, here] = await Promise.all(['../README.md', './readme.spec.ts'].map((path) => readFile(new URL(path, import.meta.url), 'utf8')))
   const calls = [...readme!.split('```')[1]!.matchAll(/(?:session|again|store|Session)\.\w+\(/g)].map(([match]) => match)

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { JsonError, callsOf, textOf } from '@headrace/message'
-import { type Batch, type EventDraft, FORMAT, Fold, type Lease, MemoryStore, Session, type SessionEvent, StoreError, proveRequest } from '@headrace/session'
+import { Batch, type EventDraft, FORMAT, Fold, type Lease, MemoryStore, Session, type SessionEvent, StoreError, proveRequest } from '@headrace/session'
 import { HEADER, LogBuilder, assistant, call, result, system, user } from './log-builder.ts'
 
 /** A store whose disk can be made to fail. */
@@ -206,8 +206,10 @@ describe('create, open and close', () => {
     const other = new MemoryStore()
     const bad = new LogBuilder()
     const lease = await other.create('demo')
-    lease.append({ events: [], json: [...bad.lines, '{"seq":5,"time":0,"type":"prompt/withdrawn","data":{"prompt":1,"reason":"x"}}'] } as unknown as Batch)
+    lease.append(new Batch(bad.events))
     await lease.release()
+    const { logs } = other as unknown as { readonly logs: ReadonlyMap<string, { readonly lines: string[] }> }
+    logs.get('demo')!.lines.push('{"seq":5,"time":0,"type":"prompt/withdrawn","data":{"prompt":1,"reason":"x"}}')
     await expect(Session.open(other, 'demo')).rejects.toMatchObject({ code: 'LOG_GAP', seq: 5 })
     await (await other.lease('demo')).release()
   })

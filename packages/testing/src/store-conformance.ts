@@ -1,7 +1,9 @@
 import { Batch, type SessionEvent, type SessionStore } from '@headrace/session'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { until } from './gate.ts'
-import { append, event, list, opening, prompt, read, write } from './store-logs.ts'
+import { carding } from './store-carding.ts'
+import { following } from './store-following.ts'
+import { append, event, list, opening, prompt, read, ticked, write } from './store-logs.ts'
+import { mailing } from './store-mailing.ts'
 import { lasting, readingMeanwhile } from './store-sharing.ts'
 
 /** A store to try, and what to do when a test is over. */
@@ -41,7 +43,11 @@ export function storeConformance(name: string, make: () => Promise<StoreFixture>
     keepingBlobs(() => store)
     refusingIds(() => store)
     takingMuch(() => store)
-    lasting(() => store, async () => (await fixture.again?.()) ?? store)
+    const again = async (): Promise<SessionStore> => (await fixture.again?.()) ?? store
+    lasting(() => store, again)
+    following(() => store, again)
+    mailing(() => store, again)
+    carding(() => store, again)
   })
 }
 
@@ -175,12 +181,6 @@ function leasing(store: () => SessionStore): void {
 
 /** Milliseconds that the clock of a file system may show only the half of. */
 const GRAIN = 2_000
-
-/** Until the clock of any file system that is worth it shows another time than now. */
-async function ticked(): Promise<void> {
-  const time = Date.now() + 15
-  await until(() => Date.now() > time)
-}
 
 function listing(store: () => SessionStore): void {
   it('lists the newest change first, each with its opening', async () => {

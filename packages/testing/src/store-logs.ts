@@ -1,4 +1,5 @@
-import { Batch, type EventDraft, FORMAT, type Lease, type SessionEvent, type SessionInfo, type SessionStore } from '@headrace/session'
+import { Batch, type EventDraft, FORMAT, type Lease, type ListFilter, type SessionEvent, type SessionCard, type SessionStore } from '@headrace/session'
+import { until } from './gate.ts'
 
 // What the conformance suite of stores writes and reads.
 
@@ -35,8 +36,14 @@ export async function read(store: SessionStore, id: string): Promise<readonly Se
   return events
 }
 
-export async function list(store: SessionStore): Promise<readonly SessionInfo[]> {
-  const sessions: SessionInfo[] = []
-  for await (const session of store.list()) sessions.push(session)
+export async function list(store: SessionStore, filter: ListFilter = {}): Promise<readonly SessionCard[]> {
+  const sessions: SessionCard[] = []
+  for await (const session of store.list(filter)) sessions.push(session)
   return sessions
+}
+
+/** Until the clock of any file system that is worth it shows another time than now. */
+export async function ticked(): Promise<void> {
+  const time = Date.now() + 15
+  await until(() => Date.now() > time)
 }

@@ -6,12 +6,15 @@ import { promisify } from 'node:util'
  * that fails or forgets what was not synced. Reading, and the lock files, go to `node:fs` directly.
  */
 export interface FileLayer {
-  /** Opens a file for appending, mode 0600; `ax` refuses one that exists (EEXIST). */
-  open(path: string, flags: 'a' | 'ax'): number
+  /**
+   * Opens a file: `r` for reading and syncing; `a`, one that is there (else ENOENT), for reading and appending; `ax`, a new one (else
+   * EEXIST), the same way, mode 0600.
+   */
+  open(path: string, flags: 'r' | 'a' | 'ax'): number
   /** Appends bytes; returns how many, which may be fewer. */
   write(fd: number, bytes: Uint8Array): number
-  /** Cuts a file off behind its first `length` bytes. */
-  truncate(path: string, length: number): void
+  /** Cuts an open file off behind its first `length` bytes. */
+  truncate(fd: number, length: number): void
   /** Makes a file's bytes and length durable. */
   sync(fd: number): Promise<void>
   /** Makes a folder's entries durable: files that were made, renamed or removed in it. */
@@ -20,6 +23,8 @@ export interface FileLayer {
   close(fd: number): void
   /** Renames a file, in the place of one of that name. */
   rename(from: string, to: string): void
+  /** Gives a file a second name; refuses one that is taken (EEXIST). */
+  link(from: string, to: string): void
   /** Removes a file, or a folder with what is in it; none is fine. */
   remove(path: string): void
   /** Makes a folder, mode 0700, and those above it; returns the topmost that was made. */
@@ -29,11 +34,14 @@ export interface FileLayer {
 const datasync = promisify(fs.fdatasync)
 const sync = promisify(fs.fsync)
 
+const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_RDWR } = fs.constants
+const FLAGS = { r: O_RDONLY, a: O_RDWR | O_APPEND, ax: O_RDWR | O_APPEND | O_CREAT | O_EXCL }
+
 /** The file system of this machine. */
 export const nodeFiles: FileLayer = {
-  open: (path, flags) => fs.openSync(path, flags, 0o600),
+  open: (path, flags) => fs.openSync(path, FLAGS[flags], 0o600),
   write: (fd, bytes) => fs.writeSync(fd, bytes),
-  truncate: (path, length) => fs.truncateSync(path, length),
+  truncate: (fd, length) => fs.ftruncateSync(fd, length),
   sync: datasync,
   async syncDirectory(path) {
     if (process.platform === 'win32') return // has no such call; NTFS journals its entries
@@ -46,6 +54,7 @@ export const nodeFiles: FileLayer = {
   },
   close: (fd) => fs.closeSync(fd),
   rename: (from, to) => fs.renameSync(from, to),
+  link: (from, to) => fs.linkSync(from, to),
   remove: (path) => fs.rmSync(path, { recursive: true, force: true }),
   makeDirectory: (path) => fs.mkdirSync(path, { recursive: true, mode: 0o700 }),
 }

@@ -1,6 +1,6 @@
 import { messageOf } from '@headrace/message'
 import { LogError, type LogBlob, type LogItem } from '@headrace/session'
-import { decodeLine } from './line.ts'
+import { decodeLine, seedOf } from './line.ts'
 
 // Outside a store a blob is a line of its own, in front of the first event that names it: {"blob":"<digest>","bytes":"<base64>"}
 const BLOB = Buffer.from('{"blob":"')
@@ -23,18 +23,22 @@ export function isBlobLine(bytes: Buffer, start = 0): boolean {
  */
 export async function* readItems(source: AsyncIterable<Uint8Array>, name: string): AsyncIterable<LogItem> {
   let line = 0
+  let seed: string | undefined
   for await (const { bytes, whole } of linesOf(source)) {
     line++
     try {
-      yield* itemsOf(bytes)
+      const items = itemsOf(bytes, seed)
+      const [first] = items
+      if (first && 'seq' in first) seed ??= seedOf(first)
+      yield* items
     } catch (error) {
       throw new LogError(`${name}: line ${line}${whole ? '' : ', the last one, may be cut off'}: ${messageOf(error)}`, undefined, 'LOG_LINE')
     }
   }
 }
 
-function itemsOf(bytes: Buffer): readonly LogItem[] {
-  if (!isBlobLine(bytes)) return decodeLine(bytes, 0, bytes.length, 'optional')
+function itemsOf(bytes: Buffer, seed: string | undefined): readonly LogItem[] {
+  if (!isBlobLine(bytes)) return decodeLine(bytes, 0, bytes.length, seed, 'optional')
   const { blob, bytes: text } = JSON.parse(bytes.toString('utf8')) as { blob: unknown; bytes: unknown }
   if (typeof blob !== 'string' || typeof text !== 'string') throw new LogError('a blob that has no bytes')
   return [{ blob, bytes: new Uint8Array(Buffer.from(text, 'base64')) }]

@@ -1,116 +1,131 @@
 import { dirname } from 'node:path'
 import { messageOf } from '@headrace/message'
-import { type Batch, type Lease, SharedSync, StoreError } from '@headrace/session'
+import { type Batch, type CardState, type LeaseStart, SharedSync, type StoreError, StoreLease, keyedPrompts, untilDone, watchPath } from '@headrace/session'
+import type { KeptCard } from './cards.ts'
+import type { LogFile } from './file.ts'
 import { type FileLayer, writeAll } from './files.ts'
-import { encodeLine } from './line.ts'
+import type { KeyWriter } from './keys.ts'
+import { encodeLine, seedOf } from './line.ts'
 import type { Lock } from './lock.ts'
+import type { MailFolder } from './mail.ts'
 
-/** Where a log ends when it is leased. */
-export interface End {
-  readonly size: number
-  /** The seq that comes next. */
-  readonly next: number
-  readonly repaired?: { readonly offset: number; readonly bytes: number }
-}
-
-export interface LeaseOptions {
-  readonly id: string
+export interface JsonlLeaseStart extends LeaseStart {
   readonly path: string
+  /** Bytes. */
+  readonly size: number
+  /** What its sums begin from; undefined in an empty log. */
+  readonly seed: string | undefined
   readonly files: FileLayer
   readonly lock: Lock
+  readonly keys: KeyWriter
+  readonly mailbox: MailFolder
+  readonly mailDirectory: string
+  readonly keepCard: (card: KeptCard) => Promise<void>
+  readonly onRelease: () => void
 }
 
-/** The right to write one file. A write or sync that fails and cannot be taken back ends it: read-only rather than wrong. */
-export class JsonlLease implements Lease {
-  readonly id: string
-  readonly lost: AbortSignal
-  readonly repaired?: { readonly offset: number; readonly bytes: number }
-  private readonly options: LeaseOptions
-  private readonly fd: number
-  private readonly losing = new AbortController()
-  private size: number
-  private next: number
-  private readonly syncs = new SharedSync(() => this.sync())
-  private isNamed = false
-  private failure: StoreError | undefined
-  private released: Promise<void> | undefined
+/** How often the mail is looked at where the system tells nothing, in milliseconds. */
+const MAIL = 1_000
 
-  constructor(options: LeaseOptions, fd: number, end: End) {
-    this.id = options.id
-    this.lost = this.losing.signal
-    this.options = options
-    this.fd = fd
-    this.size = end.size
-    this.next = end.next
-    if (end.repaired) this.repaired = end.repaired
+/** The right to write one file. A write or sync that fails and cannot be taken back ends it: read-only rather than wrong. */
+export class JsonlLease extends StoreLease {
+  private readonly start: JsonlLeaseStart
+  private readonly file: LogFile
+  private size: number
+  private seed: string | undefined
+  private readonly syncs = new SharedSync(() => this.syncNow())
+  private isNamed = false
+
+  constructor(start: JsonlLeaseStart, file: LogFile) {
+    super(start)
+    this.start = start
+    this.file = file
+    this.size = start.size
+    this.seed = start.seed
   }
 
-  append(batch: Batch): void {
-    if (this.failure) throw this.failure
-    if (this.released) throw new StoreError(`session ${this.id}: its lease was given back`, { code: 'LEASE_RELEASED' })
-    batch.events.forEach(({ seq }, index) => {
-      if (seq !== this.next + index) throw new StoreError(`session ${this.id}: seq ${seq} cannot be appended where ${this.next + index} comes next`, { code: 'LOG_SEQ' })
-    })
-    if (batch.events.length === 0) return
-    const line = encodeLine(batch.json)
+  protected write({ events, json }: Batch): void {
+    const { files, keys, path } = this.start
+    const seed = this.seed ?? seedOf(events[0]!)
+    const line = encodeLine(seed, this.next, json)
     try {
-      writeAll(this.options.files, this.fd, line)
+      // In front of its event: who finds a key looks for that, too.
+      keys.add(keyedPrompts(events, this.taken.contents))
+      writeAll(files, this.file.fd, line)
     } catch (error) {
-      throw this.takeBack(error)
+      throw this.takeBack(error, path)
     }
+    this.seed = seed
     this.size += line.length
     this.syncs.wrote()
-    this.next += batch.events.length
   }
 
-  async flush(): Promise<void> {
-    if (this.failure) throw this.failure
-    await this.syncs.flush()
+  protected sync(): Promise<void> {
+    return this.syncs.flush()
   }
 
-  release(): Promise<void> {
-    return (this.released ??= this.end())
-  }
-
-  private async end(): Promise<void> {
+  private async syncNow(): Promise<void> {
+    const { files, keys, path, lock } = this.start
     try {
-      await this.flush()
-    } finally {
-      await this.syncs.idle()
-      this.options.files.close(this.fd)
-      this.options.lock.release()
-    }
-  }
-
-  private async sync(): Promise<void> {
-    const { files, path, lock } = this.options
-    try {
-      await files.sync(this.fd)
+      await keys.sync()
+      await files.sync(this.file.fd)
       // Its name in the folder, once.
       if (!this.isNamed) await files.syncDirectory(dirname(path))
       this.isNamed = true
     } catch (error) {
-      throw this.fail(`cannot be synced (${messageOf(error)}); what was not acknowledged may be lost`, error)
+      throw this.fail(`${path} cannot be synced (${messageOf(error)}); what was not acknowledged may be lost`, error)
     }
-    if (lock.held) return
-    const { holder } = lock
-    this.failure ??= new StoreError(`session ${this.id}: its lease was lost to ${holder}; resume it from there`, { code: 'LEASE_LOST' })
-    this.losing.abort(this.failure)
-    throw this.failure
+    if (!lock.held) throw this.lose(`its lease was lost to ${lock.holder}; resume it from there`)
+    const problem = this.problem()
+    if (problem !== undefined) throw this.lose(`its lease was lost: ${path} ${problem}; what was written since the last flush may be gone: look at it, then resume`)
+  }
+
+  /** What was done to the file behind our back. */
+  private problem(): string | undefined {
+    const { path } = this.start
+    try {
+      if (!this.file.isAt(path)) return 'was removed, or another file was put in its place'
+      const { size } = this.file
+      if (size < this.size) return `was cut off at ${size} bytes, of ${this.size}`
+      return size > this.size ? `has ${size} bytes where ${this.size} were written: somebody else wrote to it` : undefined
+    } catch (error) {
+      return `cannot be looked at (${messageOf(error)})`
+    }
+  }
+
+  protected async writeCard(state: CardState): Promise<void> {
+    const { size, mtimeMs } = this.file.times
+    await this.start.keepCard({ state, size: size === this.size ? size : -1, modified: mtimeMs })
+  }
+
+  protected async giveBack(): Promise<void> {
+    const { keys, lock, mailbox, onRelease } = this.start
+    await this.syncs.idle()
+    keys.close()
+    this.file.close()
+    mailbox.tidy()
+    try {
+      lock.release()
+    } catch {
+      // A disk in trouble must not keep the session from whoever comes next: in this process at once, in others as soon as it can be told.
+      lock.giveUp()
+      untilDone(() => lock.release())
+    }
+    onRelease()
+  }
+
+  protected watchMail(onChange: () => void): () => void {
+    this.start.mailbox.make()
+    return watchPath(this.start.mailDirectory, onChange, { every: MAIL })
   }
 
   /** After a write that failed half-way, the file is as it was, or the lease ends. */
-  private takeBack(error: unknown): StoreError {
-    const { files, path } = this.options
+  private takeBack(error: unknown, path: string): StoreError {
     try {
-      files.truncate(path, this.size)
+      this.start.files.truncate(this.file.fd, this.size)
     } catch (second) {
-      return this.fail(`cannot be written (${messageOf(error)}), nor cut back to what it was (${messageOf(second)})`, error)
+      return this.fail(`${path} cannot be written (${messageOf(error)}), nor cut back to what it was (${messageOf(second)})`, error)
     }
-    return new StoreError(`session ${this.id}: ${path} cannot be written (${messageOf(error)}); nothing of this append was kept`, { code: 'STORE_WRITE', cause: error })
-  }
-
-  private fail(problem: string, cause: unknown): StoreError {
-    return (this.failure ??= new StoreError(`session ${this.id}: ${this.options.path} ${problem}; it takes no more events: see to the disk, then resume`, { cause }))
+    return this.refused(path, error)
   }
 }

@@ -1,58 +1,104 @@
 import { isUtf8 } from 'node:buffer'
 import { crc32 } from 'node:zlib'
-import { LogError, type SessionEvent, checkEvent, unknownField } from '@headrace/session'
+import { LogError, type SessionEvent, checkEvent, seededSum, sumText, unknownField } from '@headrace/session'
 
-// A line is one append: an event, or a list of events. Its last field is the CRC-32 of the line's bytes before it, so that a flipped
-// bit anywhere is found, and the file stays JSON lines: {"seq":0,…,"sum":"1a2b3c4d"}   [{"seq":1,…},{"seq":2,…,"sum":"5e6f7a8b"}]
+// A line is one append: an event, or a list of events. Its last field is the CRC-32 of the line's bytes before it, begun from the
+// session's id and the seq of its first event, so that a flipped bit anywhere is found, and a line of elsewhere, and the file stays JSON
+// lines: {"seq":0,…,"sum":"1a2b3c4d"}   [{"seq":1,…},{"seq":2,…,"sum":"5e6f7a8b"}]
 const MARK = Buffer.from(',"sum":"')
+const SEQ = Buffer.from('{"seq":')
 const HEX = 8
 const TAIL = MARK.length + HEX + 2
 const [QUOTE, CLOSE, OPEN_LIST, CLOSE_LIST] = [0x22, 0x7d, 0x5b, 0x5d]
 
-/** The line of one append, `\n` included, from the JSON of each event. */
-export function encodeLine(json: readonly string[]): Buffer {
+/** The line of one append, `\n` included, from the JSON of each event. @param seq of the first event */
+export function encodeLine(id: string, seq: number, json: readonly string[]): Buffer {
   const isList = json.length > 1
   const body = (isList ? `[${json.join(',')}` : json[0]!).slice(0, -1)
-  return Buffer.from(`${body},"sum":"${crc32(body).toString(16).padStart(HEX, '0')}"}${isList ? ']' : ''}\n`)
+  return Buffer.from(`${body},"sum":"${sumText(seededSum(id, seq, body))}"}${isList ? ']' : ''}\n`)
 }
 
 /**
  * The events of the line at `start` to `end` (its `\n` left out). A line without a sum, written by hand or by another tool, is taken
  * where it is exact otherwise. Overwrites the bytes of the sum.
  *
+ * @param id the session's; undefined for a log's first line, which says it
  * @param sums `expected`: an event without a sum may have no field that is unknown, which may be what damage made of the sum
  * @throws SyntaxError where the bytes are no JSON, LogError where they are no events or the sum does not match
  */
-export function decodeLine(bytes: Buffer, start: number, end: number, sums: 'expected' | 'optional' = 'expected'): readonly SessionEvent[] {
-  const stop = closeBeforeSum(bytes, start, end)
+export function decodeLine(bytes: Buffer, start: number, end: number, id: string | undefined, sums: 'expected' | 'optional' = 'expected'): readonly SessionEvent[] {
+  const mark = markOf(bytes, start, end)
   // With a sum that matches, the bytes are what an encoder wrote.
-  if (stop === undefined && !isUtf8(bytes.subarray(start, end))) throw new SyntaxError('it is not UTF-8')
-  const value = JSON.parse(bytes.toString('utf8', start, stop ?? end)) as unknown
+  if (mark === undefined && !isUtf8(bytes.subarray(start, end))) throw new SyntaxError('it is not UTF-8')
+  // What begins with another event than the first is refused for that.
+  const isFirst = id === undefined && (seqAt(bytes, start, end) ?? 0) === 0
+  if (mark !== undefined && (isFirst || id !== undefined)) checkSum(bytes, start, mark, id ?? idOfFirst(bytes.toString('utf8', start, mark)))
+  const value = JSON.parse(bytes.toString('utf8', start, mark === undefined ? end : closeAt(bytes, start, mark))) as unknown
   const events = (Array.isArray(value) ? value : [value]) as readonly unknown[]
   if (events.length === 0) throw new LogError('an empty list of events')
   for (const item of events) {
     const unknown = unknownField(checkEvent(item))
-    if (unknown !== undefined && stop === undefined && sums === 'expected') throw new LogError(`it has no checksum, but a field ${JSON.stringify(unknown)}, which may be what is left of one`)
+    if (unknown !== undefined && mark === undefined && sums === 'expected') throw new LogError(`it has no checksum, but a field ${JSON.stringify(unknown)}, which may be what is left of one`)
   }
   return events as readonly SessionEvent[]
 }
 
-/** Checks the sum and closes the JSON where it began, so that no field has to be deleted. Where the JSON now ends; undefined without a sum. */
-function closeBeforeSum(bytes: Buffer, start: number, end: number): number | undefined {
+/** The id that a log's first event says; the empty one where it says none: its lines' sums begin from it. */
+export function seedOf({ data }: SessionEvent): string {
+  const { id } = data as { readonly id?: unknown }
+  return typeof id === 'string' ? id : ''
+}
+
+/** The same, from the text of its line in front of the sum. */
+function idOfFirst(text: string): string {
+  try {
+    const value = JSON.parse(text.startsWith('[') ? `${text}}]` : `${text}}`) as SessionEvent | readonly SessionEvent[]
+    return seedOf(Array.isArray(value) ? (value as readonly SessionEvent[])[0]! : value as SessionEvent)
+  } catch {
+    // Then it is no event, and its sum cannot be right.
+    return ''
+  }
+}
+
+/** The seq of a line's first event, from the line's first bytes; undefined where it is not where an encoder puts it. */
+export function seqAt(bytes: Buffer, start: number, end = bytes.length): number | undefined {
+  const from = start + SEQ.length + (bytes[start] === OPEN_LIST ? 1 : 0)
+  if (from > end || bytes.compare(SEQ, 0, SEQ.length, from - SEQ.length, from) !== 0) return undefined
+  let seq = 0
+  let at = from
+  for (; at < end && bytes[at]! >= 0x30 && bytes[at]! <= 0x39 && seq < 1e15; at++) seq = seq * 10 + bytes[at]! - 0x30
+  return at === from || at === end ? undefined : seq
+}
+
+/** Where the sum of a line begins; undefined where it has none. */
+function markOf(bytes: Buffer, start: number, end: number): number | undefined {
   const isList = bytes[start] === OPEN_LIST
   const mark = end - TAIL - (isList ? 1 : 0)
-  if (mark <= start || !isMark(bytes, mark) || (isList && bytes[end - 1] !== CLOSE_LIST)) return undefined
-  if (crc32(bytes.subarray(start, mark)) !== sumAt(bytes, mark)) throw new LogError('its checksum does not match: at least one byte was changed', undefined, 'LOG_SUM')
+  return mark <= start || !isMark(bytes, mark) || (isList && bytes[end - 1] !== CLOSE_LIST) ? undefined : mark
+}
+
+/** @throws LogError */
+function checkSum(bytes: Buffer, start: number, mark: number, id: string): void {
+  const seq = seqAt(bytes, start, mark)
+  if (seq !== undefined && seededSum(id, seq, bytes.subarray(start, mark)) === sumAt(bytes, mark)) return
+  throw new LogError('its checksum does not match: at least one byte was changed, or the line is of another log', undefined, 'LOG_SUM')
+}
+
+/** Closes the JSON where the sum began, so that no field has to be deleted. Returns where it now ends. */
+function closeAt(bytes: Buffer, start: number, mark: number): number {
   bytes[mark] = CLOSE
-  if (isList) bytes[mark + 1] = CLOSE_LIST
-  return mark + (isList ? 2 : 1)
+  if (bytes[start] !== OPEN_LIST) return mark + 1
+  bytes[mark + 1] = CLOSE_LIST
+  return mark + 2
 }
 
 /** True where a whole record, with its sum, stands at the beginning of these bytes, whatever follows it. */
-export function beginsWithRecord(bytes: Buffer): boolean {
+export function beginsWithRecord(bytes: Buffer, id: string | undefined): boolean {
   const isList = bytes[0] === OPEN_LIST
+  const seq = seqAt(bytes, 0)
+  if (seq === undefined) return false
   // The sum goes on from mark to mark: a tail that is full of them must not cost its square.
-  let sum = 0
+  let sum = seededSum(id ?? /"id":"([^"]*)"/.exec(bytes.toString('utf8'))?.[1] ?? '', seq, '')
   let summed = 0
   for (let mark = bytes.indexOf(MARK); mark >= 0; mark = bytes.indexOf(MARK, mark + 1)) {
     if (!isMark(bytes, mark) || (isList && bytes[mark + TAIL] !== CLOSE_LIST)) continue

@@ -1,6 +1,6 @@
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { type Holder, describeHolder, isAlive, newHolder, parseHolder } from '@headrace/session'
+import { type Holder, describeHolder, giveUp, isAlive, newHolder, parseHolder } from '@headrace/session'
 import { isCode } from './files.ts'
 
 /** The lock is somebody's who lives, or may live. */
@@ -59,6 +59,17 @@ export class Lock {
 
   release(): void {
     if (this.held) rmSync(this.path, { force: true })
+  }
+
+  /** It could not be released, and is no obstacle to this process. */
+  giveUp(): void {
+    giveUp(this.token)
+  }
+
+  /** Who holds a lock, in words; undefined where nobody does that lives. */
+  static holderOf(path: string): string | undefined {
+    const holder = read(path)
+    return holder && isAlive(holder) ? new LockedError(path, holder).holder : undefined
   }
 }
 

@@ -1,12 +1,18 @@
 import { existsSync } from 'node:fs'
-import { readdir, stat } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Digest, HeadraceError, messageOf } from '@headrace/message'
-import { type Lease, SessionBusyError, type SessionEvent, SessionExistsError, type SessionInfo, SessionNotFoundError, type SessionStore, StoreError, checkSessionId, isSessionId } from '@headrace/session'
+import { type Cursor, type FollowOptions, type Followed, type Lease, type Letter, type LetterDraft, type ListFilter, type Posted, SessionBusyError, type SessionCard, type SessionEvent, SessionExistsError, SessionNotFoundError, type SessionStore, Signals, StoreError, checkLetter, checkSessionId, cursorOf, follow, isSessionId, mailOf, watchPath } from '@headrace/session'
 import { readBlob, writeBlob } from './blobs.ts'
+import { CardFolder } from './cards.ts'
+import { LogFile } from './file.ts'
 import { type FileLayer, isCode, nodeFiles, withoutSync, writeAll } from './files.ts'
-import { type End, JsonlLease } from './lease.ts'
+import { KeyWriter } from './keys.ts'
+import { JsonlLease } from './lease.ts'
+import { Listing } from './listing.ts'
 import { Lock, LockedError } from './lock.ts'
+import { findKey, readBehind, readEvents } from './log.ts'
+import { MailFolder } from './mail.ts'
 import { LogReader, readEnd, readFirst } from './reader.ts'
 
 /** Options of a `JsonlStore`. */
@@ -20,7 +26,8 @@ export interface JsonlStoreOptions {
 }
 
 /**
- * Sessions as JSON lines: `<id>.jsonl`, one append a line; `<id>.blobs/<sha256>`; `<id>.lock` while it is written.
+ * Sessions as JSON lines: `<id>.jsonl`, one append a line; `<id>.blobs/<sha256>`; `<id>.lock` while it is written; `<id>.mail/` and
+ * `<id>.keys` where letters came; `.cards/`, a cache.
  *
  * ```ts
  * const store = new JsonlStore({ directory: '/var/lib/app/sessions', fsync: 'barrier' })
@@ -31,11 +38,18 @@ export class JsonlStore implements SessionStore {
   readonly location: string
   readonly directory: string
   private readonly files: FileLayer
+  private readonly cards: CardFolder
+  private readonly signals = new Signals()
+  /** Those of this store that are open. */
+  private readonly leases = new Map<string, JsonlLease>()
+  private readonly listing: Listing
 
   constructor({ directory, fsync, files = nodeFiles }: JsonlStoreOptions) {
     this.location = `jsonl:${directory}`
     this.directory = directory
     this.files = fsync === 'never' ? withoutSync(files) : files
+    this.cards = new CardFolder(directory)
+    this.listing = new Listing(directory, this.files, this.cards)
   }
 
   async create(id: string): Promise<Lease> {
@@ -44,32 +58,89 @@ export class JsonlStore implements SessionStore {
     return guarded(id, `create ${path}`, async () => {
       await this.makeDirectory()
       if (existsSync(path)) throw new SessionExistsError(id)
-      return this.locked(id, async (lock) => this.open(id, lock, 'ax', { size: 0, next: 0 }))
+      return this.locked(id, async (lock) => {
+        // Of one whose log was deleted by hand.
+        this.removeBeside(id)
+        return this.begin(id, lock, new LogFile(this.files, this.openNew(id)), { size: 0, next: 0, seed: undefined })
+      })
     })
   }
 
   async lease(id: string): Promise<Lease> {
     this.check(id)
-    return guarded(id, `lease ${this.pathOf(id)}`, () => this.locked(id, async (lock) => this.open(id, lock, 'a', await this.repair(id))))
+    const path = this.pathOf(id)
+    return guarded(id, `lease ${path}`, () => this.locked(id, async (lock) => {
+      const file = LogFile.open(this.files, id, path, 'a')
+      try {
+        return await this.begin(id, lock, file, await this.repair(id, file))
+      } catch (error) {
+        file.close()
+        throw error
+      }
+    }))
   }
 
   async *load(id: string): AsyncIterable<readonly SessionEvent[]> {
-    checkSessionId(id)
-    yield* new LogReader(id, this.pathOf(id)).batches()
+    yield* this.reading(id, (file, place) => new LogReader(file, place).batches())
   }
 
-  async *list(): AsyncIterable<SessionInfo> {
-    const found = await Promise.all((await this.ids()).map(async (id) => ({ id, stat: await stat(this.pathOf(id)).catch(() => undefined) })))
-    const logs = found.flatMap(({ id, stat }) => (stat ? [{ id, modified: stat.mtimeMs, size: stat.size }] : []))
-    for (const { id, modified, size } of logs.sort((a, b) => b.modified - a.modified)) {
-      const info = { id, modified: Math.floor(modified), size }
-      try {
-        const first = await readFirst(id, this.pathOf(id))
-        yield first?.type === 'session/open' ? { ...info, open: first.data } : info
-      } catch (error) {
-        if (!(error instanceof SessionNotFoundError)) yield { ...info, error: messageOf(error) }
+  async *read(id: string, from: number, to: number): AsyncIterable<readonly SessionEvent[]> {
+    yield* this.reading(id, (file, place) => readEvents(file, place, Math.max(0, from), to))
+  }
+
+  follow(id: string, options: FollowOptions = {}): AsyncIterable<Followed> {
+    checkSessionId(id)
+    const held = (): JsonlLease | undefined => this.held(id)
+    const watch = (onChange: () => void): (() => void) => {
+      const off = this.signals.on(id, onChange)
+      // Whoever writes in this process tells of itself.
+      const unwatch = watchPath(this.pathOf(id), () => { if (!held()) onChange() }, { every: FOLLOWED, keepAlive: true })
+      return () => {
+        off()
+        unwatch()
       }
     }
+    return follow({ look: this.looks(id), watch }, options)
+  }
+
+  async post(id: string, draft: LetterDraft): Promise<Posted> {
+    this.check(id)
+    const letter = checkLetter(id, draft)
+    return guarded(id, `post a letter in ${this.mailOf(id)}`, () => this.withLog(id, async (file, place) => {
+      const first = await readFirst(file, place)
+      // Nothing of it was acknowledged yet.
+      if (!first) throw new SessionNotFoundError(id)
+      const { next: after } = await readEnd(file, place)
+      const mail = this.mailFolder(id)
+      const find = (key: string): ReturnType<typeof findKey> => findKey(file, place, this.keysOf(id), key)
+      const posted = await mail.post({ id, draft: letter, after, of: cursorOf(id, first), find }).catch((error: unknown) => {
+        throw file.isAt(place.path) ? error : new SessionNotFoundError(id)
+      })
+      if (!file.isAt(place.path)) {
+        if (posted.letter !== undefined) await mail.remove([posted.letter])
+        throw new SessionNotFoundError(id)
+      }
+      this.signals.emit(mailOf(id))
+      return posted
+    }))
+  }
+
+  async letters(id: string): Promise<readonly Letter[]> {
+    this.check(id)
+    return guarded(id, `read the letters in ${this.mailOf(id)}`, async () => (await this.mailFolder(id).list()).map(({ letter }) => letter))
+  }
+
+  async card(id: string): Promise<SessionCard> {
+    this.check(id)
+    return guarded(id, `read the card of ${this.pathOf(id)}`, async () => {
+      const card = await this.listing.card(id)
+      if (!card) throw new SessionNotFoundError(id)
+      return card
+    })
+  }
+
+  async *list(filter: ListFilter = {}): AsyncIterable<SessionCard> {
+    yield* this.listing.cards(await this.ids(), filter)
   }
 
   async remove(id: string): Promise<void> {
@@ -77,8 +148,10 @@ export class JsonlStore implements SessionStore {
     await guarded(id, `remove ${this.pathOf(id)}`, () => this.locked(id, async (lock) => {
       this.files.remove(this.pathOf(id))
       this.files.remove(this.blobsOf(id))
+      this.removeBeside(id)
       await this.files.syncDirectory(this.directory)
       lock.release()
+      this.signals.emit(id)
     }))
   }
 
@@ -92,30 +165,112 @@ export class JsonlStore implements SessionStore {
     return guarded(id, `read a blob in ${this.blobsOf(id)}`, () => readBlob(id, this.blobsOf(id), digest))
   }
 
-  /** Cuts a torn tail off, or ends a whole record whose `\n` is missing, durably. */
-  private async repair(id: string): Promise<End> {
-    const { size, next, tail } = await readEnd(id, this.pathOf(id))
-    const { whole, torn } = tail
-    if (whole + torn === 0) return { size, next }
-    const offset = size - torn
-    this.files.truncate(this.pathOf(id), offset)
-    const fd = this.files.open(this.pathOf(id), 'a')
-    try {
-      if (whole > 0) writeAll(this.files, fd, Buffer.from('\n'))
-      await this.files.sync(fd)
-    } finally {
-      this.files.close(fd)
-    }
-    return { size: offset + (whole > 0 ? 1 : 0), next, repaired: { offset, bytes: torn } }
+  /** Looks at one log again and again: of the writer in this process what it flushed is given, else what is synced here first. */
+  private looks(id: string): (from: Cursor | undefined) => AsyncIterable<Followed> {
+    let given: Cursor | undefined
+    let seen = ''
+    const { files } = this
+    const place = { id, path: this.pathOf(id) }
+    const held = (): JsonlLease | undefined => this.held(id)
+    return (from) => this.reading(id, async function* (file) {
+      const lease = held()
+      lease?.flushSoon()
+      const { size, mark } = file
+      const before = lease?.durable ?? Infinity
+      // What was given last is not looked for again where nothing changed since.
+      if (from === given && seen === `${mark}/${before}`) return
+      if (!lease) await files.sync(file.fd)
+      for await (const item of readBehind(file, place, from, { size, before })) {
+        given = 'reset' in item ? undefined : item.cursor
+        yield item
+      }
+      seen = `${mark}/${before}`
+    })
   }
 
-  private open(id: string, lock: Lock, flags: 'a' | 'ax', end: End): JsonlLease {
-    const path = this.pathOf(id)
+  private held(id: string): JsonlLease | undefined {
+    const lease = this.leases.get(id)
+    return lease?.isOpen ? lease : undefined
+  }
+
+  /** Reads an open log and closes it, whoever stops first. */
+  private async *reading<T>(id: string, read: (file: LogFile, place: { readonly id: string; readonly path: string }) => AsyncIterable<T>): AsyncGenerator<T> {
+    checkSessionId(id)
+    const place = { id, path: this.pathOf(id) }
+    const file = LogFile.open(this.files, id, place.path)
     try {
-      return new JsonlLease({ id, path, files: this.files, lock }, this.files.open(path, flags), end)
+      yield* read(file, place)
+    } finally {
+      file.close()
+    }
+  }
+
+  private async withLog<T>(id: string, work: (file: LogFile, place: { readonly id: string; readonly path: string }) => Promise<T>): Promise<T> {
+    const place = { id, path: this.pathOf(id) }
+    const file = LogFile.open(this.files, id, place.path)
+    try {
+      return await work(file, place)
+    } finally {
+      file.close()
+    }
+  }
+
+  /** Cuts a torn tail off, or ends a whole record whose `\n` is missing, durably, in the file that is open and no other. */
+  private async repair(id: string, file: LogFile): Promise<End> {
+    const { size, next, seed, tail } = await readEnd(file, { id, path: this.pathOf(id) })
+    const { whole, torn } = tail
+    if (whole + torn === 0) return { size, next, seed }
+    const offset = size - torn
+    this.files.truncate(file.fd, offset)
+    if (whole > 0) writeAll(this.files, file.fd, Buffer.from('\n'))
+    await this.files.sync(file.fd)
+    return { size: offset + (whole > 0 ? 1 : 0), next, seed, repaired: { offset, bytes: torn } }
+  }
+
+  private async begin(id: string, lock: Lock, file: LogFile, end: End): Promise<JsonlLease> {
+    const path = this.pathOf(id)
+    const state = end.next === 0 ? { asks: [], queued: 0 } : await this.listing.stateOf(id).catch(() => ({ asks: [], queued: 0 }))
+    const lease = new JsonlLease({
+      id,
+      path,
+      ...end,
+      card: state,
+      files: this.files,
+      lock,
+      keys: new KeyWriter(this.files, this.keysOf(id), end.next),
+      mailbox: this.mailFolder(id),
+      mailDirectory: this.mailOf(id),
+      read: (from, to) => this.read(id, from, to),
+      signals: this.signals,
+      keepCard: (card) => this.cards.write(id, card),
+      onRelease: () => void (this.leases.get(id) === lease && this.leases.delete(id)),
+    }, file)
+    this.leases.set(id, lease)
+    this.signals.emit(id)
+    return lease
+  }
+
+  private openNew(id: string): number {
+    try {
+      return this.files.open(this.pathOf(id), 'ax')
     } catch (error) {
       throw isCode(error, 'EEXIST') ? new SessionExistsError(id) : error
     }
+  }
+
+  private mailFolder(id: string): MailFolder {
+    const of = (): Promise<Cursor | undefined> => this.withLog(id, async (file, place) => {
+      const first = await readFirst(file, place)
+      return first && cursorOf(id, first)
+    })
+    return new MailFolder(this.files, this.mailOf(id), of)
+  }
+
+  /** What stands beside a log and goes with it, blobs left out. */
+  private removeBeside(id: string): void {
+    this.files.remove(this.mailOf(id))
+    this.files.remove(this.keysOf(id))
+    this.cards.remove(id)
   }
 
   /** Does something under the lock, which stays where that succeeds. */
@@ -154,9 +309,29 @@ export class JsonlStore implements SessionStore {
     return join(this.directory, `${id}.jsonl`)
   }
 
+  private mailOf(id: string): string {
+    return join(this.directory, `${id}.mail`)
+  }
+
+  private keysOf(id: string): string {
+    return join(this.directory, `${id}.keys`)
+  }
+
   private blobsOf(id: string): string {
     return join(this.directory, `${id}.blobs`)
   }
+}
+
+/** How often a log that somebody else writes is looked at where the system tells nothing, in milliseconds. */
+const FOLLOWED = 500
+
+/** Where a log ends when it is leased. */
+interface End {
+  readonly size: number
+  /** The seq that comes next. */
+  readonly next: number
+  readonly seed: string | undefined
+  readonly repaired?: { readonly offset: number; readonly bytes: number }
 }
 
 function takeLock(id: string, path: string): Lock {

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { JsonlStore, nodeFiles } from '@headrace/plugin-store-jsonl'
+import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { FailingFiles, PowerCutFiles } from './faulty-files.ts'
 import { append, opening, prompt, read, temporaryFolder } from './logs.ts'
 
@@ -223,7 +223,7 @@ describe('the files of a log', () => {
     const store = new JsonlStore({ directory, fsync: 'never' })
     await (await store.create('a')).release()
     const digest = await store.putBlob('a', Buffer.from('right'))
-    nodeFiles.truncate(join(directory, 'a.blobs', digest), 2)
+    truncateSync(join(directory, 'a.blobs', digest), 2)
     await expect(store.getBlob('a', digest)).rejects.toMatchObject({ code: 'BLOB_DAMAGED' })
     await store.putBlob('a', Buffer.from('right'))
     expect(Buffer.from((await store.getBlob('a', digest))!).toString()).toBe('right')

@@ -24,7 +24,7 @@ export class PowerCutFiles implements FileLayer {
     this.root = root
   }
 
-  open(path: string, flags: 'a' | 'ax'): number {
+  open(path: string, flags: 'r' | 'a' | 'ax'): number {
     const fd = nodeFiles.open(path, flags)
     const known = this.names.get(path)
     const inode = known && known !== 'folder' ? known : { durable: Buffer.alloc(0) }
@@ -37,15 +37,15 @@ export class PowerCutFiles implements FileLayer {
     return nodeFiles.write(fd, bytes)
   }
 
-  truncate(path: string, length: number): void {
-    nodeFiles.truncate(path, length)
+  truncate(fd: number, length: number): void {
+    nodeFiles.truncate(fd, length)
   }
 
   async sync(fd: number): Promise<void> {
     this.syncs++
     const { path, inode } = this.open_.get(fd)!
     // What is written while a sync runs may miss it.
-    const bytes = readFileSync(path)
+    const bytes = statSync(path, { throwIfNoEntry: false }) ? readFileSync(path) : inode.durable
     await nodeFiles.sync(fd)
     inode.durable = bytes
   }
@@ -66,6 +66,11 @@ export class PowerCutFiles implements FileLayer {
     nodeFiles.rename(from, to)
     this.names.set(to, this.names.get(from)!)
     this.names.delete(from)
+  }
+
+  link(from: string, to: string): void {
+    nodeFiles.link(from, to)
+    this.names.set(to, this.names.get(from)!)
   }
 
   remove(path: string): void {
@@ -116,7 +121,7 @@ export class FailingFiles implements FileLayer {
   failSync = false
   failTruncate = false
 
-  open(path: string, flags: 'a' | 'ax'): number {
+  open(path: string, flags: 'r' | 'a' | 'ax'): number {
     return nodeFiles.open(path, flags)
   }
 
@@ -127,9 +132,9 @@ export class FailingFiles implements FileLayer {
     return written
   }
 
-  truncate(path: string, length: number): void {
+  truncate(fd: number, length: number): void {
     if (this.failTruncate) throw errorOf('EIO', 'i/o error')
-    nodeFiles.truncate(path, length)
+    nodeFiles.truncate(fd, length)
   }
 
   async sync(fd: number): Promise<void> {
@@ -147,6 +152,10 @@ export class FailingFiles implements FileLayer {
 
   rename(from: string, to: string): void {
     nodeFiles.rename(from, to)
+  }
+
+  link(from: string, to: string): void {
+    nodeFiles.link(from, to)
   }
 
   remove(path: string): void {

@@ -52,7 +52,7 @@ describe('a lock file', () => {
       writeFileSync(join(store.directory, 'a.lock'), text)
       await (await store.lease('a')).release()
     }
-    expect(readdirSync(store.directory)).toEqual(['a.jsonl'])
+    expect(readdirSync(store.directory)).toEqual(['.cards', 'a.jsonl'])
   })
 
   it('never breaks the lock of another machine, and says how to', async () => {
@@ -69,7 +69,7 @@ describe('a lock file', () => {
     const second = leaveLock(store, {}, `a.lock.after-${token(first)}`)
     leaveLock(store, {}, `a.lock.after-${token(second)}`)
     await (await store.lease('a')).release()
-    expect(readdirSync(store.directory)).toEqual(['a.jsonl'])
+    expect(readdirSync(store.directory)).toEqual(['.cards', 'a.jsonl'])
   })
 
   it('waits for nobody who takes over right now: that one is named', async () => {

@@ -127,16 +127,16 @@ describe('the middle of a log', () => {
     expect(await goOn(log, 3)).toEqual({ repaired: undefined, events: 4 })
   })
 
-  it('has one record a line, whose sum is the CRC-32 of the bytes before it', async () => {
+  it('has one record a line, whose sum is the CRC-32 of the bytes before it, begun from the session and the first seq', async () => {
     const log = new TestLog()
     await log.write([opening()], [prompt('\u2028\u2029\u0085'), prompt('é')])
     const lines = log.bytes.toString().split('\n')
     expect(lines).toHaveLength(3)
     expect(lines[2]).toBe('')
     expect((JSON.parse(lines[1]!) as unknown[]).length).toBe(2)
-    for (const line of lines.slice(0, 2)) {
+    for (const [seq, line] of lines.slice(0, 2).entries()) {
       const [body, sum] = line.split(/,"sum":"(?=[0-9a-f]{8}"}]?$)/)
-      expect(sum!.slice(0, 8)).toBe(crc32(body!).toString(16).padStart(8, '0'))
+      expect(sum!.slice(0, 8)).toBe(crc32(body!, crc32(`a/${seq}/`)).toString(16).padStart(8, '0'))
     }
   })
 

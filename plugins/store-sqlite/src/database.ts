@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { messageOf } from '@headrace/message'
 import { SharedSync, StoreError } from '@headrace/session'
-import { type Handle, isSqlite, loadDriver } from './driver.ts'
+import { type Driver, type Handle, isSqlite, loadDriver } from './driver.ts'
 import { hasTables, makeTables } from './schema.ts'
 import { Statements } from './statements.ts'
 
@@ -34,18 +34,23 @@ export class Database {
   private failure: { readonly error: unknown } | undefined
   private readonly users = new Set<object>()
   private closing = false
-  private readonly run: <T>(work: () => T) => T
-  private readonly runNow: <T>(work: () => T) => T
+  private readonly driver: Driver
+  private readonly busyTimeout: number
+  /** Which files these are. */
+  private readonly inode: bigint
+  private readonly logInode: bigint
+  /** Bytes of the two at the last look. */
+  private sizes: readonly [bigint, bigint] = [0n, 0n]
 
   /** @throws StoreError, or what SQLite throws */
   static async open(options: DatabaseOptions): Promise<Database> {
     const driver = await loadDriver()
     const file = resolve(options.file)
     const made = makeFile(file)
-    const handle = new driver(file, { timeout: options.busyTimeout })
+    const handle = driver(file, options.busyTimeout)
     try {
       await prepare(handle, file, Date.now() + options.busyTimeout)
-      const database = new Database(handle, file, options)
+      const database = new Database(driver, handle, file, options)
       if (options.fsync === 'barrier') for (const folder of made) await syncFolder(folder)
       return database
     } catch (error) {
@@ -54,17 +59,53 @@ export class Database {
     }
   }
 
-  private constructor(handle: Handle, file: string, { fsync, sync = datasync }: DatabaseOptions) {
+  private constructor(driver: Driver, handle: Handle, file: string, { fsync, sync = datasync, busyTimeout }: DatabaseOptions) {
+    this.driver = driver
+    this.busyTimeout = busyTimeout
     this.handle = handle
     this.file = file
     this.statements = new Statements(handle)
     // Locks are on the database and its -shm file, never on this one, so that it may be opened beside SQLite. It stays the same file while
     // a connection is open; kept open, it reports a write that failed since, also where somebody else's sync saw it first.
     this.log = fs.openSync(`${file}-wal`, 'r+')
+    this.inode = fs.statSync(file, { bigint: true }).ino
+    this.logInode = fs.fstatSync(this.log, { bigint: true }).ino
     this.syncs = new SharedSync(fsync === 'never' ? () => Promise.resolve() : () => sync(this.log))
-    const transaction = handle.transaction((work: () => unknown) => work())
-    this.run = transaction.deferred as typeof this.run
-    this.runNow = transaction.immediate as typeof this.run
+  }
+
+  /** False once another file, or none, stands where this database is: what is written to it now, nobody finds again. */
+  get isThere(): boolean {
+    return fs.statSync(this.file, { bigint: true, throwIfNoEntry: false })?.ino === this.inode
+  }
+
+  /**
+   * What was done to the files behind SQLite's back; undefined where nothing is seen. Where one is shorter than it was, which SQLite may
+   * have done itself, a new connection has to find what this one wrote.
+   *
+   * @param finds asks the new connection
+   */
+  problem(finds: (statements: Statements) => boolean): string | undefined {
+    const now = fs.statSync(this.file, { bigint: true, throwIfNoEntry: false })
+    const log = fs.statSync(`${this.file}-wal`, { bigint: true, throwIfNoEntry: false })
+    if (now?.ino !== this.inode) return 'was removed, or another file was put in its place'
+    if (log?.ino !== this.logInode) return 'lost its write-ahead log, which was removed or replaced'
+    const [size, logSize] = this.sizes
+    this.sizes = [now.size, log.size]
+    if ((now.size >= size && log.size >= logSize) || this.found(finds)) return undefined
+    this.sizes = [size, logSize]
+    return 'was cut off, or its write-ahead log was'
+  }
+
+  private found(finds: (statements: Statements) => boolean): boolean {
+    let second: Handle | undefined
+    try {
+      second = this.driver(this.file, this.busyTimeout)
+      return finds(new Statements(second))
+    } catch {
+      return false
+    } finally {
+      second?.close()
+    }
   }
 
   /** True after a sync that failed: what the disk holds is not known. */
@@ -79,15 +120,20 @@ export class Database {
 
   /** Reads from one state of the database. */
   read<T>(work: () => T): T {
-    return this.run(work)
+    return this.handle.deferred(work)
   }
 
   /** Writes in one transaction: all or nothing, and there when it returns, whatever happens to this process. */
   write<T>(work: () => T): T {
-    if (this.failure) throw this.failure.error
-    const result = this.runNow(work)
+    const result = this.writeLazily(work)
     this.syncs.wrote()
     return result
+  }
+
+  /** The same, for what a power cut may take: no flush is owed for it. */
+  writeLazily<T>(work: () => T): T {
+    if (this.failure) throw this.failure.error
+    return this.handle.immediate(work)
   }
 
   /** Resolves when everything written so far survives a power cut. */
@@ -100,14 +146,20 @@ export class Database {
     }
   }
 
+  /** The same, for what other processes wrote too. */
+  async flushAll(): Promise<void> {
+    this.syncs.wrote()
+    await this.flush()
+  }
+
   /** Gives pages that nothing uses any more back to the file system, some at a time. */
   async shrink(): Promise<void> {
     for (let left = Infinity; ;) {
       if (this.closing) return
-      const now = this.handle.pragma('freelist_count', { simple: true }) as number
+      const now = this.handle.pragma('freelist_count') as number
       if (now === 0 || now >= left) return
       left = now
-      this.write(() => this.handle.pragma(`incremental_vacuum(${VACUUM_PAGES})`))
+      this.write(() => this.handle.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`))
       await sleep(0)
     }
   }
@@ -130,7 +182,7 @@ export class Database {
 
   private async end(): Promise<void> {
     await this.syncs.idle()
-    if (this.users.size > 0 || !this.handle.open) return
+    if (this.users.size > 0 || !this.handle.isOpen) return
     this.handle.close()
     fs.closeSync(this.log)
   }
@@ -159,7 +211,7 @@ async function prepare(handle: Handle, file: string, until: number): Promise<voi
   for (;;) {
     try {
       if (!hasTables(handle, file)) handle.pragma('auto_vacuum = INCREMENTAL')
-      const mode = handle.pragma('journal_mode = WAL', { simple: true })
+      const mode = handle.pragma('journal_mode = WAL')
       if (mode !== 'wal') throw new StoreError(`${file} cannot keep a write-ahead log (its journal mode stays ${String(mode)}); put it on a local disk`)
       handle.pragma('synchronous = NORMAL')
       handle.pragma('checkpoint_fullfsync = ON')

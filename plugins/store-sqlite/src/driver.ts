@@ -1,25 +1,52 @@
 import { messageOf } from '@headrace/message'
 import { StoreError } from '@headrace/session'
-import type BetterSqlite3 from 'better-sqlite3'
 
-/** An open database of better-sqlite3. */
-export type Handle = BetterSqlite3.Database
+/** What a statement takes and gives: the same with both drivers. */
+export interface Statement<P extends readonly unknown[] = [], R = unknown> {
+  run(...parameters: P): { readonly changes: number | bigint; readonly lastInsertRowid: number | bigint }
+  get(...parameters: P): R | undefined
+  all(...parameters: P): R[]
+  iterate(...parameters: P): IterableIterator<R>
+}
 
-/** @throws StoreError where better-sqlite3 is not installed, or was built for another Node */
-export async function loadDriver(): Promise<typeof BetterSqlite3> {
+/** An open database, with whatever driver this Node has. */
+export interface Handle {
+  readonly isOpen: boolean
+  exec(sql: string): void
+  prepare<P extends readonly unknown[] = [], R = unknown>(sql: string): Statement<P, R>
+  /** What a pragma says, where it says one thing. */
+  pragma(text: string): unknown
+  /** All or nothing, of one state of the database. */
+  deferred<T>(work: () => T): T
+  /** The same, to write: waits for its turn first. */
+  immediate<T>(work: () => T): T
+  close(): void
+}
+
+/** @param timeout milliseconds to wait while another process writes */
+export type Driver = (file: string, timeout: number) => Handle
+
+/** The driver that is built into Node (22.13 and later), else better-sqlite3. @throws StoreError where there is neither */
+export async function loadDriver(): Promise<Driver> {
+  const { nodeDriver } = await import('./node-driver.ts')
+  const driver = nodeDriver()
+  if (driver) return driver
   try {
-    const { default: driver } = await import('better-sqlite3')
-    new driver(':memory:').close() // only now its native part is looked for
-    return driver
+    const [{ default: Database }, { betterDriver }] = await Promise.all([import('better-sqlite3'), import('./better-driver.ts')])
+    return betterDriver(Database)
   } catch (error) {
     const cause = messageOf(error).replace(/\.? Tried: .*/, '') // a dozen places where the native part may be
-    const wayOut = `install it with "npm i better-sqlite3@12", or, where it is installed, "npm rebuild better-sqlite3" for this Node (${process.version})`
-    throw new StoreError(`store-sqlite needs better-sqlite3, which cannot be loaded (${cause}); ${wayOut}`, { code: 'STORE_DRIVER', cause: error })
+    const wayOut = `use Node 22.13 or later, which has SQLite built in; or install it with "npm i better-sqlite3@12", or, where it is installed, "npm rebuild better-sqlite3" for this Node (${process.version})`
+    throw new StoreError(`store-sqlite needs better-sqlite3 on this Node, which cannot be loaded (${cause}); ${wayOut}`, { code: 'STORE_DRIVER', cause: error })
   }
 }
 
+/** The primary result codes that somebody asks for. */
+const CODES = { SQLITE_BUSY: 5, SQLITE_NOMEM: 7, SQLITE_CORRUPT: 11, SQLITE_FULL: 13, SQLITE_TOOBIG: 18, SQLITE_NOTADB: 26 } as const
+
 /** True for an error of SQLite with one of these codes, or one of their extended ones. */
-export function isSqlite(error: unknown, ...codes: readonly string[]): boolean {
-  const code = (error as { code?: unknown } | undefined)?.code
-  return typeof code === 'string' && codes.some((one) => code === one || code.startsWith(`${one}_`))
+export function isSqlite(error: unknown, ...names: readonly (keyof typeof CODES)[]): boolean {
+  const { code, errcode } = (error ?? {}) as { readonly code?: unknown; readonly errcode?: unknown }
+  if (typeof errcode === 'number') return names.some((name) => CODES[name] === (errcode & 0xff))
+  return typeof code === 'string' && names.some((name) => code === name || code.startsWith(`${name}_`))
 }

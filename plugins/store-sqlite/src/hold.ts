@@ -4,12 +4,17 @@ import type { SessionRow } from './statements.ts'
 /**
  * Refuses where somebody who lives holds the session. What is no holder's JSON holds nothing: each append looks for its own.
  *
- * @param given JSON of holders that were given back, though their rows could not be written
  * @throws SessionBusyError
  */
-export function refuseIfHeld(row: SessionRow, file: string, given: ReadonlySet<string>): void {
-  const holder = row.holder === null || given.has(row.holder) ? undefined : parseHolder(row.holder)
-  if (holder && isAlive(holder)) throw new SessionBusyError(row.id, describeHolder(holder, wayOut(row.id, file)))
+export function refuseIfHeld(row: SessionRow, file: string): void {
+  const holder = livingHolder(row, file)
+  if (holder !== undefined) throw new SessionBusyError(row.id, holder)
+}
+
+/** Who lives and holds a session, in words. */
+export function livingHolder({ id, holder: json }: SessionRow, file: string): string | undefined {
+  const holder = json === null ? undefined : parseHolder(json)
+  return holder && isAlive(holder) ? describeHolder(holder, wayOut(id, file)) : undefined
 }
 
 /** Who holds a session now, in words. */

@@ -1,113 +1,114 @@
+import { closeSync, openSync } from 'node:fs'
 import { messageOf } from '@headrace/message'
-import { type Batch, type Lease, StoreError } from '@headrace/session'
+import { type Batch, type CardState, type KeptKey, KEYS_KEPT, type LeaseStart, StoreError, StoreLease, keyedPrompts, seededSum, watchPath } from '@headrace/session'
 import type { Database } from './database.ts'
 import { isSqlite } from './driver.ts'
-import { sumOf } from './row.ts'
 import { holderOf } from './hold.ts'
+import type { Statements } from './statements.ts'
 
 /** What a lease is of. */
-export interface LeaseOptions {
-  readonly id: string
+export interface SqliteLeaseStart extends LeaseStart {
   readonly key: number
-  /** The seq that comes next. */
-  readonly next: number
   /** What stands in the session's row while this lease holds it. */
   readonly holder: string
   readonly database: Database
+  readonly keepCard: (state: CardState) => void
   /** Told when the lease is given back. */
   readonly onRelease: () => Promise<void>
 }
 
+/** How often the mail is looked at where the system tells nothing, in milliseconds. */
+const MAIL = 1_000
+
 /** The right to write one session. Each append looks in its own transaction whether it still is: one that was lost writes nothing. */
-export class SqliteLease implements Lease {
-  readonly id: string
-  readonly lost: AbortSignal
-  private readonly options: LeaseOptions
-  private readonly losing = new AbortController()
-  private next: number
-  private failure: StoreError | undefined
-  private released: Promise<void> | undefined
+export class SqliteLease extends StoreLease {
+  private readonly start: SqliteLeaseStart
 
-  constructor(options: LeaseOptions) {
-    this.id = options.id
-    this.lost = this.losing.signal
-    this.options = options
-    this.next = options.next
+  constructor(start: SqliteLeaseStart) {
+    super(start)
+    this.start = start
   }
 
-  append(batch: Batch): void {
-    if (this.failure) throw this.failure
-    if (this.released) throw new StoreError(`session ${this.id}: its lease was given back`, { code: 'LEASE_RELEASED' })
-    batch.events.forEach(({ seq }, index) => {
-      if (seq !== this.next + index) throw new StoreError(`session ${this.id}: seq ${seq} cannot be appended where ${this.next + index} comes next`, { code: 'LOG_SEQ' })
-    })
-    if (batch.events.length === 0) return
-    const { json } = batch
+  protected write({ events, json }: Batch): void {
+    const keys = keyedPrompts(events, this.taken.contents)
     try {
-      this.options.database.write(() => this.insert(json))
+      this.start.database.write(() => this.insert(json, keys))
     } catch (error) {
-      throw this.refused(error)
+      throw this.refusedBy(error)
     }
-    this.next += json.length
   }
 
-  async flush(): Promise<void> {
-    if (this.failure) throw this.failure
+  protected async sync(): Promise<void> {
+    const { database } = this.start
     try {
-      await this.options.database.flush()
+      await database.flush()
       this.look()
     } catch (error) {
-      throw this.fail(error)
+      throw this.endBy(error)
     }
+    const problem = database.problem((statements) => this.isWhole(statements))
+    if (problem !== undefined) throw this.lose(`its lease was lost: ${database.file} ${problem}; what was written since the last flush may be gone: look at it, then resume`)
   }
 
-  release(): Promise<void> {
-    return (this.released ??= this.end())
+  protected async writeCard(state: CardState): Promise<void> {
+    this.start.keepCard(state)
   }
 
-  private async end(): Promise<void> {
-    try {
-      await this.flush()
-    } finally {
-      await this.options.onRelease()
-    }
+  protected giveBack(): Promise<void> {
+    return this.start.onRelease()
   }
 
-  private insert(json: readonly string[]): void {
-    const { database, key, holder } = this.options
-    const { advance, insert } = database.statements
+  protected watchMail(onChange: () => void): () => void {
+    const bell = bellOf(this.start.database.file)
+    closeSync(openSync(bell, 'a', 0o600))
+    return watchPath(bell, onChange, { every: MAIL })
+  }
+
+  private insert(json: readonly string[], keys: readonly KeptKey[]): void {
+    const { database, key, holder } = this.start
+    const { advance, insert, putPrompt, forgetPrompts } = database.statements
     const bytes = json.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
-    if (advance.run(json.length, bytes, Date.now(), key, this.next, holder).changes !== 1) {
+    if (Number(advance.run(json.length, bytes, Date.now(), key, this.next, holder).changes) !== 1) {
       this.look()
       throw new StoreError(`session ${this.id}: somebody else changed what comes next`, { code: 'LOG_SEQ' })
     }
-    json.forEach((text, index) => insert.run(key, this.next + index, text, sumOf(this.id, this.next + index, text)))
+    json.forEach((text, index) => insert.run(key, this.next + index, text, seededSum(this.id, this.next + index, text)))
+    for (const { key: prompt, seq, content, letter } of keys) putPrompt.run(key, prompt, seq, content, letter ?? null)
+    if (keys.length > 0) forgetPrompts.run(key, key, 2 * KEYS_KEPT)
   }
 
   /** @throws StoreError where the session is not this lease's any more */
   private look(): void {
-    const { database, key, holder } = this.options
+    const { database, key, holder } = this.start
     const row = database.statements.byKey.get(key)
     if (row?.holder === holder) return
     const now = row ? holderOf(row, database.file) : 'nobody: the session was removed'
     throw new StoreError(`session ${this.id}: its lease was lost to ${now}; resume it from there`, { code: 'LEASE_LOST' })
   }
 
-  /** A full disk or a busy database refuses an append, and the next may do; after anything else the lease takes nothing more. */
-  private refused(error: unknown): StoreError {
-    if (error instanceof StoreError || !isSqlite(error, 'SQLITE_FULL', 'SQLITE_BUSY', 'SQLITE_TOOBIG', 'SQLITE_NOMEM')) return this.fail(error)
-    return new StoreError(`session ${this.id}: ${this.options.database.file} cannot be written (${messageOf(error)}); nothing of this append was kept`, { code: 'STORE_WRITE', cause: error })
+  /** Whether another connection finds all that was written. */
+  private isWhole(statements: Statements): boolean {
+    const { key, holder } = this.start
+    const row = statements.byKey.get(key)
+    return row?.holder === holder && row.next === this.next && (this.next === 0 || statements.last.get(key)?.seq === this.next - 1)
   }
 
-  private fail(error: unknown): StoreError {
-    if (this.failure) return this.failure
-    const { file } = this.options.database
-    if (error instanceof StoreError && error.code !== 'STORE_FAILED') this.failure = error
-    else {
-      const problem = error instanceof StoreError ? messageOf(error) : `${file} cannot be written (${messageOf(error)})`
-      this.failure = new StoreError(`session ${this.id}: ${problem}; it takes no more events: see to the disk, then resume`, { cause: error })
-    }
-    if (this.failure.code === 'LEASE_LOST') this.losing.abort(this.failure)
-    return this.failure
+  /** A full disk or a busy database refuses an append, and the next may do; after anything else the lease takes nothing more. */
+  private refusedBy(error: unknown): StoreError {
+    if (error instanceof StoreError || !isSqlite(error, 'SQLITE_FULL', 'SQLITE_BUSY', 'SQLITE_TOOBIG', 'SQLITE_NOMEM')) return this.endBy(error)
+    return this.refused(this.start.database.file, error)
   }
+
+  private endBy(error: unknown): StoreError {
+    if (this.failure) return this.failure
+    if (!(error instanceof StoreError)) return this.fail(`${this.start.database.file} cannot be written (${messageOf(error)})`, error)
+    if (error.code === 'STORE_FAILED') return this.fail(messageOf(error), error)
+    if (error.code === 'LEASE_LOST') return this.lose(error.message.replace(`session ${this.id}: `, ''))
+    return (this.failure = error)
+  }
+}
+
+/** A file that is touched when a letter was posted, for those to watch who wait for one. */
+export function bellOf(file: string): string {
+  return `${file}-mail`
 }

@@ -8,7 +8,7 @@ const PAGE_BYTES = 256 * 1024
 const PAGE_ROWS = 512
 
 /** Events of one log, from `next` to before `end`. */
-interface Range {
+export interface Range {
   readonly id: string
   readonly key: number
   readonly next: number
@@ -21,6 +21,12 @@ interface Page {
   readonly problem?: { readonly error: unknown }
 }
 
+/** Events of a log, from a seq to before another, as far as it goes when reading begins. */
+export async function* readBetween(id: string, from: number, to: number, open: () => Promise<Database>): AsyncGenerator<readonly SessionEvent[]> {
+  const row = endOf(await open(), id)
+  yield* readPages({ id, key: row.key, next: Math.max(0, from), end: Math.min(to, row.next) }, open)
+}
+
 /**
  * Reads one log as it is when reading begins, in memory bounded by a page and the longest event. Each page is a query of its own: a
  * log only grows, so that pages fit together, and no reader holds a checkpoint up.
@@ -29,24 +35,20 @@ interface Page {
  * @throws SessionNotFoundError; StoreError with session, seq and file of what is damaged, after the events before it were given
  */
 export async function* readBatches(id: string, open: () => Promise<Database>): AsyncGenerator<readonly SessionEvent[]> {
-  let database = await open()
-  const { key, next: end } = endOf(database, id)
-  for (let next = 0; next < end;) {
+  const { key, next: end } = endOf(await open(), id)
+  yield* readPages({ id, key, next: 0, end }, open)
+}
+
+/** Page after page. @throws as {@link readBatches} */
+export async function* readPages({ id, key, next: from, end }: Range, open: () => Promise<Database>): AsyncGenerator<readonly SessionEvent[]> {
+  for (let next = from; next < end;) {
+    const database = await open()
     const { events, problem } = readPage(database, { id, key, next, end })
     if (events.length > 0) yield events
     next += events.length
     // A log that was removed meanwhile is not a damaged one.
     if (problem) throw database.statements.byKey.get(key) ? damaged(database, id, next, problem.error) : new SessionNotFoundError(id)
-    database = await open()
   }
-}
-
-/** The first event of a log; undefined while it has none. @throws StoreError */
-export function readFirst(database: Database, { id, key, next }: SessionRow): SessionEvent | undefined {
-  if (next === 0) return undefined
-  const { events, problem } = readPage(database, { id, key, next: 0, end: 1 })
-  if (problem) throw damaged(database, id, 0, problem.error)
-  return events[0]
 }
 
 /** A session's row, after its last event was compared with it. @throws SessionNotFoundError, StoreError */

@@ -5,7 +5,7 @@ import type { Handle } from './driver.ts'
 const APPLICATION = 0x68647263
 
 /** The version of the tables below. */
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
 
 const TABLES = `
 CREATE TABLE sessions (
@@ -29,6 +29,34 @@ CREATE TABLE blobs (
   bytes BLOB NOT NULL,
   PRIMARY KEY (session, digest)
 ) STRICT;
+CREATE TABLE mail (
+  key INTEGER PRIMARY KEY AUTOINCREMENT,
+  session INTEGER NOT NULL,
+  id TEXT NOT NULL UNIQUE,
+  after INTEGER NOT NULL,
+  json TEXT NOT NULL,
+  prompt TEXT,
+  content TEXT
+) STRICT;
+CREATE INDEX mail_of ON mail (session, key);
+CREATE UNIQUE INDEX mail_prompt ON mail (session, prompt) WHERE prompt IS NOT NULL;
+CREATE TABLE prompts (
+  session INTEGER NOT NULL,
+  prompt TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  content TEXT NOT NULL,
+  letter TEXT,
+  PRIMARY KEY (session, prompt)
+) STRICT;
+CREATE INDEX prompts_by_seq ON prompts (session, seq);
+CREATE TABLE cards (
+  session INTEGER PRIMARY KEY,
+  cwd TEXT,
+  under TEXT,
+  json TEXT NOT NULL
+) STRICT;
+CREATE INDEX cards_in ON cards (cwd) WHERE cwd IS NOT NULL;
+CREATE INDEX cards_under ON cards (under) WHERE under IS NOT NULL;
 PRAGMA application_id = ${APPLICATION};
 PRAGMA user_version = ${SCHEMA_VERSION};
 `
@@ -45,21 +73,22 @@ export function hasTables(handle: Handle, file: string): boolean {
   if (version > SCHEMA_VERSION) {
     throw new StoreError(`${file} has version ${version} of the tables of store-sqlite, and this one knows up to ${SCHEMA_VERSION}; update @headrace/plugin-store-sqlite`, { code: 'STORE_VERSION' })
   }
+  if (version < SCHEMA_VERSION) throw new StoreError(`${file} has version ${version} of the tables of store-sqlite, which was never published; name another file`, { code: 'STORE_VERSION' })
   return true
 }
 
 /** Of one state of the database: another process may be making its tables right now. */
 function headerOf(handle: Handle): { readonly application: number; readonly version: number; readonly tables: number } {
-  return handle.transaction(() => ({
-    application: handle.pragma('application_id', { simple: true }) as number,
-    version: handle.pragma('user_version', { simple: true }) as number,
-    tables: handle.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number,
-  })).deferred()
+  return handle.deferred(() => ({
+    application: handle.pragma('application_id') as number,
+    version: handle.pragma('user_version') as number,
+    tables: handle.prepare<[], { count: number }>('SELECT count(*) AS count FROM sqlite_schema').get()!.count,
+  }))
 }
 
 /** Makes the tables where they are not there, in one transaction. */
 export function makeTables(handle: Handle, file: string): void {
-  handle.transaction(() => {
+  handle.immediate(() => {
     if (!hasTables(handle, file)) handle.exec(TABLES)
-  }).immediate()
+  })
 }

@@ -1,10 +1,12 @@
 import { type Digest, HeadraceError, messageOf, sha256 } from '@headrace/message'
-import { type Lease, type SessionEvent, SessionExistsError, type SessionInfo, SessionNotFoundError, type SessionStore, StoreError, checkSessionId, newHolder } from '@headrace/session'
+import { type Cursor, type FollowOptions, type Followed, type Holder, type Lease, type Letter, type LetterDraft, type ListFilter, type Posted, type SessionCard, type SessionEvent, SessionExistsError, SessionNotFoundError, type SessionStore, Signals, StoreError, checkLetter, checkSessionId, cursorOf, follow, giveUp, mailOf, newHolder, parseCursor, untilDone, watchPath } from '@headrace/session'
+import { keepCard, keysOf, readCard, stateOf } from './cards.ts'
 import { Database, type DatabaseOptions } from './database.ts'
 import { isSqlite } from './driver.ts'
 import { refuseIfHeld } from './hold.ts'
 import { SqliteLease } from './lease.ts'
-import { checkEnd, readBatches, readFirst } from './reader.ts'
+import { keepLetter, lettersOf, mailboxOf, ring } from './mail.ts'
+import { checkEnd, readBatches, readBetween, readPages } from './reader.ts'
 import type { SessionRow } from './statements.ts'
 
 /** Options of a `SqliteStore`. */
@@ -21,6 +23,9 @@ export interface SqliteStoreOptions {
 
 export const BUSY_TIMEOUT = 5000
 
+/** How often a log that somebody else writes is looked at where the system tells nothing, in milliseconds. */
+const FOLLOWED = 500
+
 /**
  * Sessions in one SQLite database, which many processes may share; each session has one writer.
  *
@@ -35,8 +40,9 @@ export class SqliteStore implements SessionStore {
   private readonly options: DatabaseOptions
   private opened: Promise<Database> | undefined
   private closed = false
-  /** Holders that were given back where the database could not be written. */
-  private readonly given = new Set<string>()
+  private readonly signals = new Signals()
+  /** Those of this store that are open. */
+  private readonly leases = new Map<string, SqliteLease>()
 
   constructor(options: SqliteStoreOptions) {
     this.location = `sqlite:${options.file}`
@@ -60,12 +66,12 @@ export class SqliteStore implements SessionStore {
     checkSessionId(id)
     return this.guarded(`session ${id}: cannot create it in ${this.file}`, async () => {
       const database = await this.writable()
-      const holder = JSON.stringify(newHolder())
+      const holder = newHolder()
       const key = database.write(() => {
         if (database.statements.session.get(id)) throw new SessionExistsError(id)
-        return Number(database.statements.create.run(id, Date.now(), holder).lastInsertRowid)
+        return Number(database.statements.create.run(id, Date.now(), JSON.stringify(holder)).lastInsertRowid)
       })
-      return this.leaseOf(database, { id, key, next: 0, holder })
+      return this.leaseOf(database, { id, key, next: 0 }, holder)
     })
   }
 
@@ -73,13 +79,13 @@ export class SqliteStore implements SessionStore {
     checkSessionId(id)
     return this.guarded(`session ${id}: cannot lease it in ${this.file}`, async () => {
       const database = await this.writable()
-      const holder = JSON.stringify(newHolder())
-      const { key, next } = database.write(() => {
+      const holder = newHolder()
+      const row = database.write(() => {
         const row = checkEnd(database, this.free(database, id))
-        database.statements.hold.run(holder, row.key)
+        database.statements.hold.run(JSON.stringify(holder), row.key)
         return row
       })
-      return this.leaseOf(database, { id, key, next, holder })
+      return this.leaseOf(database, row, holder)
     })
   }
 
@@ -92,11 +98,70 @@ export class SqliteStore implements SessionStore {
     }
   }
 
-  async *list(): AsyncIterable<SessionInfo> {
-    const rows = await this.guarded(`cannot list ${this.file}`, async () => (await this.database()).statements.sessions.all())
-    for (const { key, id } of rows) {
-      const info = await this.guarded(`cannot list ${this.file}`, async () => this.infoOf(await this.database(), key, id))
-      if (info) yield info
+  async *read(id: string, from: number, to: number): AsyncIterable<readonly SessionEvent[]> {
+    checkSessionId(id)
+    try {
+      yield* readBetween(id, from, to, () => this.database())
+    } catch (error) {
+      throw this.failed(`session ${id}: cannot read it in ${this.file}`, error)
+    }
+  }
+
+  follow(id: string, options: FollowOptions = {}): AsyncIterable<Followed> {
+    checkSessionId(id)
+    const watch = (onChange: () => void): (() => void) => {
+      const off = this.signals.on(id, onChange)
+      // Whoever writes in this process tells of itself.
+      const unwatch = watchPath(`${this.file}-wal`, () => { if (!this.held(id)) onChange() }, { every: FOLLOWED, keepAlive: true })
+      return () => {
+        off()
+        unwatch()
+      }
+    }
+    return follow({ look: (from) => this.look(id, from), watch }, options)
+  }
+
+  async post(id: string, draft: LetterDraft): Promise<Posted> {
+    checkSessionId(id)
+    const letter = checkLetter(id, draft)
+    return this.guarded(`session ${id}: cannot post a letter to it in ${this.file}`, async () => {
+      const database = await this.writable()
+      const posted = database.write(() => {
+        const row = this.row(database, id)
+        // Nothing of it was acknowledged yet.
+        if (row.next === 0) throw new SessionNotFoundError(id)
+        return keepLetter(database.statements, row, letter)
+      })
+      await database.flush()
+      this.signals.emit(mailOf(id))
+      ring(database.file)
+      return posted
+    })
+  }
+
+  async letters(id: string): Promise<readonly Letter[]> {
+    checkSessionId(id)
+    return this.guarded(`session ${id}: cannot read its letters in ${this.file}`, async () => {
+      const database = await this.database()
+      return lettersOf(database, this.row(database, id).key).map(({ letter }) => letter)
+    })
+  }
+
+  async card(id: string): Promise<SessionCard> {
+    checkSessionId(id)
+    return this.guarded(`session ${id}: cannot read its card in ${this.file}`, async () => {
+      const database = await this.database()
+      const card = await readCard(database, this.row(database, id).key)
+      if (!card) throw new SessionNotFoundError(id)
+      return card
+    })
+  }
+
+  async *list({ cwd, under }: ListFilter = {}): AsyncIterable<SessionCard> {
+    const what = `cannot list ${this.file}`
+    for (const key of await this.guarded(what, async () => keysOf(await this.database(), { ...(cwd !== undefined && { cwd }), ...(under !== undefined && { under }) }))) {
+      const card = await this.guarded(what, async () => readCard(await this.database(), key))
+      if (card && (cwd === undefined || card.open?.cwd === cwd) && (under === undefined || card.open?.under?.session === under)) yield card
     }
   }
 
@@ -108,10 +173,14 @@ export class SqliteStore implements SessionStore {
         const { key } = this.free(database, id)
         database.statements.removeEvents.run(key)
         database.statements.removeBlobs.run(key)
+        database.statements.removeMail.run(key)
+        database.statements.removePrompts.run(key)
+        database.statements.removeCard.run(key)
         database.statements.remove.run(key)
       })
       await database.shrink()
       await database.flush()
+      this.signals.emit(id)
     })
   }
 
@@ -122,7 +191,7 @@ export class SqliteStore implements SessionStore {
       const digest = sha256(bytes)
       database.write(() => {
         const { key } = this.row(database, id)
-        const present = database.statements.blob.get(key, digest)
+        const present = database.statements.blob.get(key, digest)?.bytes
         if (!present || sha256(present) !== digest) database.statements.putBlob.run(key, digest, bytes)
       })
       await database.flush()
@@ -135,23 +204,28 @@ export class SqliteStore implements SessionStore {
     return this.guarded(`session ${id}: cannot read a blob in ${this.file}`, async () => {
       const database = await this.database()
       const { key } = this.row(database, id)
-      const bytes = database.statements.blob.get(key, digest)
+      const bytes = database.statements.blob.get(key, digest)?.bytes
       if (!bytes) return undefined
       if (sha256(bytes) !== digest) throw new StoreError(`session ${id}: the blob ${digest} in ${this.file} is damaged: its bytes have another digest; put the same bytes again`, { code: 'BLOB_DAMAGED' })
       return new Uint8Array(bytes)
     })
   }
 
-  /** The database, opened once for all. */
+  /** The database, opened once for all; anew where another file stands in its place. */
   private async database(): Promise<Database> {
     if (this.closed) throw new StoreError(`the store of ${this.file} was closed`, { code: 'STORE_CLOSED' })
     const opened = (this.opened ??= Database.open(this.options))
     try {
-      return await opened
+      const database = await opened
+      if (database.isThere || this.opened !== opened) return database
     } catch (error) {
       if (this.opened === opened) this.opened = undefined
       throw error
     }
+    // Leases of the one before are lost at their next sync; the last of them closes it.
+    this.opened = undefined
+    void opened.then((database) => database.close())
+    return this.database()
   }
 
   /** The database; a new connection where a sync of the one before failed and nobody writes through that any more. */
@@ -161,6 +235,35 @@ export class SqliteStore implements SessionStore {
     this.opened = undefined
     await database.close()
     return this.database()
+  }
+
+  private held(id: string): SqliteLease | undefined {
+    const lease = this.leases.get(id)
+    return lease?.isOpen ? lease : undefined
+  }
+
+  /** What a follower is given by one look: of the writer in this process what it flushed, else what is synced here first. */
+  private async *look(id: string, from: Cursor | undefined): AsyncIterable<Followed> {
+    const database = await this.database()
+    const { key, next } = this.row(database, id)
+    const lease = this.held(id)
+    lease?.flushSoon()
+    const end = lease ? Math.min(next, lease.durable) : next
+    let start = 0
+    if (from !== undefined) {
+      const { seq, sum } = parseCursor(from)!
+      const row = seq < next ? database.statements.rows.all(key, seq, seq + 1)[0] : undefined
+      if (row?.sum === sum) start = seq + 1
+      else yield { reset: true }
+    }
+    if (start >= end) return
+    // Whoever wrote it may not have synced it, and be dead.
+    if (!lease) await database.flushAll()
+    try {
+      for await (const events of readPages({ id, key, next: start, end }, () => Promise.resolve(database))) yield { events, cursor: cursorOf(id, events.at(-1)!) }
+    } catch (error) {
+      throw this.failed(`session ${id}: cannot follow it in ${this.file}`, error)
+    }
   }
 
   /** @throws SessionNotFoundError */
@@ -173,36 +276,46 @@ export class SqliteStore implements SessionStore {
   /** A session's row, where nobody holds it. @throws SessionNotFoundError, SessionBusyError */
   private free(database: Database, id: string): SessionRow {
     const row = this.row(database, id)
-    refuseIfHeld(row, database.file, this.given)
+    refuseIfHeld(row, database.file)
     return row
   }
 
-  private leaseOf(database: Database, session: { readonly id: string; readonly key: number; readonly next: number; readonly holder: string }): SqliteLease {
-    const { key, holder } = session
-    const onRelease = async (): Promise<void> => {
-      try {
-        database.statements.letGo.run(key, holder)
-      } catch {
-        // A disk that is full must not keep the session from whoever comes next in this process.
-        this.given.add(holder)
-      }
-      await database.leave(lease)
-    }
-    const lease = new SqliteLease({ ...session, database, onRelease })
-    database.use(lease)
-    return lease
-  }
-
-  private infoOf(database: Database, key: number, id: string): SessionInfo | undefined {
+  private async leaseOf(database: Database, session: { readonly id: string; readonly key: number; readonly next: number }, holder: Holder): Promise<SqliteLease> {
+    const { id, key, next } = session
+    const json = JSON.stringify(holder)
     const row = database.statements.byKey.get(key)
-    if (!row) return undefined
-    const info = { id, modified: row.modified, size: row.bytes }
-    try {
-      const first = readFirst(database, checkEnd(database, row))
-      return first?.type === 'session/open' ? { ...info, open: first.data } : info
-    } catch (error) {
-      return { ...info, error: messageOf(error) }
-    }
+    const lease = new SqliteLease({
+      id,
+      key,
+      next,
+      holder: json,
+      database,
+      card: (next > 0 && row ? await stateOf(database, row, false).catch(() => undefined) : undefined) ?? { asks: [], queued: 0 },
+      mailbox: mailboxOf(database, key),
+      read: (from, to) => this.read(id, from, to),
+      signals: this.signals,
+      keepCard: (state) => keepCard(database, key, state),
+      onRelease: async () => {
+        if (this.leases.get(id) === lease) this.leases.delete(id)
+        const letGo = (): void => void database.statements.letGo.run(key, json)
+        try {
+          letGo()
+        } catch {
+          // A disk that is full must not keep the session from whoever comes next: in this process at once, in others as soon as it can be told.
+          giveUp(holder.token)
+          untilDone(() => {
+            letGo()
+            void database.leave(lease)
+          })
+          return
+        }
+        await database.leave(lease)
+      },
+    })
+    this.leases.set(id, lease)
+    database.use(lease)
+    this.signals.emit(id)
+    return lease
   }
 
   private async guarded<T>(what: string, work: () => Promise<T>): Promise<T> {

@@ -3,10 +3,9 @@ import { join } from 'node:path'
 import { HeadraceError } from '@headrace/message'
 import { SqliteStore } from '@headrace/plugin-store-sqlite'
 import { figure } from '../../../test/reliability/figures.ts'
-import Driver from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { amount } from '../../../test/scale.ts'
-import { append, list, openStore, opening, prompt, read, sql, temporaryFolder, write } from './logs.ts'
+import { append, driver, list, openStore, opening, prompt, read, sql, temporaryFolder, write } from './logs.ts'
 
 /** Two sessions of equal words, so that a row of one could pass for the other's. */
 async function written(): Promise<SqliteStore> {
@@ -48,9 +47,9 @@ describe('a row that is not what was written', () => {
     sql(store, 'UPDATE sessions SET holder = NULL')
   })
 
-  it('stands in the list with its error where the first event is damaged, and others stand as they are', async () => {
+  it('stands in the list with its error where a card has to be made of a damaged event, and others stand as they are', async () => {
     const store = await written()
-    sql(store, `UPDATE events SET json = 'null' WHERE session = 1 AND seq = 0`)
+    sql(store, `UPDATE events SET json = 'null' WHERE session = 1 AND seq = 0`, 'DELETE FROM cards')
     expect(await list(store)).toMatchObject([{ id: 'b', open: { id: 'b' } }, { id: 'a', error: expect.stringContaining('session a: event 0') as unknown }])
   })
 
@@ -134,15 +133,15 @@ describe('a file that is not a database of this version', () => {
   it('is refused, and left as it is, where a newer version wrote it', async () => {
     const store = await written()
     await store.close()
-    sql(store, 'PRAGMA user_version = 2')
+    sql(store, 'PRAGMA user_version = 3')
     const before = readFileSync(store.file)
-    await expect(openStore({ file: store.file }).open()).rejects.toMatchObject({ code: 'STORE_VERSION', message: expect.stringMatching(/version 2 .*up to 1; update/) as unknown })
+    await expect(openStore({ file: store.file }).open()).rejects.toMatchObject({ code: 'STORE_VERSION', message: expect.stringMatching(/version 3 .*up to 2; update/) as unknown })
     expect(readFileSync(store.file).equals(before)).toBe(true)
   })
 
   it('is refused, and left as it is, where it is a database of something else', async () => {
     const file = join(temporaryFolder(), 'other.sqlite')
-    const other = new Driver(file)
+    const other = driver(file, 5_000)
     other.exec('CREATE TABLE notes (text TEXT)')
     other.close()
     const before = readFileSync(file)

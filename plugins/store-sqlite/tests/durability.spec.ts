@@ -3,12 +3,11 @@ import { once } from 'node:events'
 import { fstatSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import Driver from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import type { SqliteStore } from '@headrace/plugin-store-sqlite'
 import { StoreProcess } from '@headrace/testing/store-processes'
 import { turns } from '@headrace/testing/gate'
-import { append, list, openStore, opening, placeOf, prompt, read, sql, temporaryFolder, write } from './logs.ts'
+import { append, driver, list, openStore, opening, placeOf, prompt, read, sql, temporaryFolder, write } from './logs.ts'
 
 /** A store whose disk forgets what was not synced. */
 function powerCut(): { readonly store: SqliteStore; readonly syncs: () => number; readonly cut: (reached?: (tail: Buffer) => Buffer) => SqliteStore } {
@@ -257,7 +256,7 @@ describe('the database', () => {
     await write(patient, 'a', [opening()])
     const impatient = openStore({ file: patient.file, busyTimeout: 1 })
     const lease = await impatient.lease('a')
-    const other = new Driver(patient.file)
+    const other = driver(patient.file, 5_000)
     other.exec('BEGIN IMMEDIATE')
     expect(() => append(lease, 1, prompt('refused'))).toThrow(expect.objectContaining({ code: 'STORE_WRITE', message: expect.stringContaining('locked') as unknown }))
     expect(await read(patient)).toHaveLength(1)

@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Batch, type EventDraft, FORMAT, type Lease, type SessionEvent, type SessionInfo, type SessionStore } from '@headrace/session'
+import { Batch, type EventDraft, FORMAT, type Lease, type SessionEvent, type SessionCard, type SessionStore } from '@headrace/session'
 import { SqliteStore, type SqliteStoreOptions } from '@headrace/plugin-store-sqlite'
 import type { StorePlace } from '@headrace/testing/store-processes'
-import Driver from 'better-sqlite3'
 import { onTestFinished } from 'vitest'
+import { loadDriver } from '../src/driver.ts'
+
+export const driver = await loadDriver()
 
 /** A folder that goes with the test. */
 export function temporaryFolder(): string {
@@ -28,7 +30,7 @@ export function placeOf({ file }: { readonly file: string }): StorePlace {
 
 /** The database beside the store, for what a test does to it. */
 export function sql(store: SqliteStore, ...statements: readonly string[]): void {
-  const database = new Driver(store.file)
+  const database = driver(store.file, 5000)
   for (const statement of statements) database.exec(statement)
   database.close()
 }
@@ -62,8 +64,8 @@ export async function read(store: SessionStore, id = 'a'): Promise<readonly Sess
   return events
 }
 
-export async function list(store: SessionStore): Promise<readonly SessionInfo[]> {
-  const sessions: SessionInfo[] = []
+export async function list(store: SessionStore): Promise<readonly SessionCard[]> {
+  const sessions: SessionCard[] = []
   for await (const session of store.list()) sessions.push(session)
   return sessions
 }

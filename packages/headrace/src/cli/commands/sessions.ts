@@ -1,6 +1,6 @@
 import * as agentPlugin from '@headrace/agent'
 import { messageOf, textOf } from '@headrace/message'
-import { Fold, type SessionInfo, type SessionStore, type TurnReason } from '@headrace/session'
+import { Fold, type SessionCard, type SessionStore, type TurnReason } from '@headrace/session'
 import { Context } from 'cordis'
 import { DONE, UsageError } from '../base/error.ts'
 import { type StoreOptions, findLog, storeOf } from '../base/store.ts'
@@ -43,7 +43,7 @@ interface State {
   readonly error?: string
 }
 
-async function stateOf(store: SessionStore, { id, error }: SessionInfo): Promise<State> {
+async function stateOf(store: SessionStore, { id, error }: SessionCard): Promise<State> {
   if (error !== undefined) return { error }
   let prompt: string | undefined
   let reason: TurnReason | undefined

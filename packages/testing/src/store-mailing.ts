@@ -1,0 +1,181 @@
+import { type Lease, type Letter, type LetterDraft, type SessionStore, forkLog } from '@headrace/session'
+import { describe, expect, it } from 'vitest'
+import { until } from './gate.ts'
+import { append, opening, prompt, read, write } from './store-logs.ts'
+
+/** A prompt as a letter. */
+export function letter(text: string, more: { readonly key?: string; readonly steer?: true } = {}): LetterDraft & { readonly kind: 'prompt' } {
+  return { kind: 'prompt', input: { role: 'user', content: [{ type: 'text', text }] }, ...more }
+}
+
+function textIn(letter: Letter): string {
+  return letter.kind === 'prompt' ? letter.input.content.map((block) => (block.type === 'text' ? block.text : '')).join('') : letter.kind
+}
+
+/** Takes letters, each by an event that names it. */
+async function take(lease: Lease, seq: number, letters: readonly Letter[]): Promise<number> {
+  const prompts = letters.map(({ id, ...letter }) => {
+    const { kind: _, time: __, ...data } = letter as LetterDraft & { kind: 'prompt'; time: number }
+    return { type: 'prompt/queued' as const, data: { ...data, owner: 'user', letter: id } }
+  })
+  append(lease, seq, prompts)
+  await lease.flush()
+  return seq + prompts.length
+}
+
+export function mailing(store: () => SessionStore, again: () => Promise<SessionStore>): void {
+  it('gives letters to whoever holds the session, oldest first, from whatever store they were posted in', async () => {
+    const other = await again()
+    const lease = await store().create('a')
+    append(lease, 0, [opening('a')])
+    await lease.flush()
+    const posted: (string | undefined)[] = []
+    for (let index = 0; index < 12; index++) posted.push((await (index % 2 ? other : store()).post('a', letter(`${index}`))).letter)
+    const letters = await lease.letters()
+    expect(letters.map(textIn)).toEqual(Array.from({ length: 12 }, (_, index) => `${index}`))
+    expect(letters.map(({ id }) => id)).toEqual(posted)
+    expect(await other.letters('a')).toEqual(letters)
+    await lease.release()
+  })
+
+  it('calls whoever waits for a letter, from whatever store', async () => {
+    const lease = await store().create('a')
+    append(lease, 0, [opening('a')])
+    await lease.flush()
+    let calls = 0
+    const off = lease.onLetter(() => void calls++)
+    for (const from of [store(), await again()]) {
+      const before = calls
+      await from.post('a', letter('Hi'))
+      await until(() => calls > before)
+    }
+    off()
+    await lease.release()
+  })
+
+  it('does not give a letter again that an event names, nor in a later life, and refuses a second event that names it', async () => {
+    const lease = await store().create('a')
+    append(lease, 0, [opening('a')])
+    await lease.flush()
+    for (const text of ['one', 'two']) await store().post('a', letter(text))
+    const [one, two] = await lease.letters()
+    await take(lease, 1, [one!])
+    expect(await lease.letters()).toEqual([two])
+    await expect(take(lease, 2, [one!])).rejects.toMatchObject({ code: 'LETTER_TAKEN' })
+    await lease.release()
+    expect(await store().letters('a')).toEqual([two])
+    const next = await (await again()).lease('a')
+    expect(await next.letters()).toEqual([two])
+    await take(next, 2, [two!])
+    await next.release()
+    expect(await store().letters('a')).toEqual([])
+    expect(await read(store(), 'a')).toHaveLength(3)
+  })
+
+  it('never gives the id of a letter again: not after a removal, nor to a fork, which has none of the letters', async () => {
+    await write(store(), 'a', [[opening('a')]])
+    const ids = [await store().post('a', letter('one')), await store().post('a', letter('two'))].map(({ letter }) => letter)
+    await forkLog(store(), 'a', 'b')
+    expect(await store().letters('b')).toEqual([])
+    await store().remove('a')
+    await write(store(), 'a', [[opening('a')]])
+    const lease = await store().lease('a')
+    expect(await lease.letters()).toEqual([])
+    ids.push((await store().post('a', letter('three'))).letter, (await store().post('b', letter('four'))).letter)
+    expect(new Set(ids).size).toBe(4)
+    await lease.release()
+  })
+
+  keys(store, again)
+
+  it('refuses letters to a session that is not there, or that never began', async () => {
+    await expect(store().post('none', letter('Hi'))).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' })
+    await expect(store().letters('none')).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' })
+    const lease = await store().create('a')
+    await expect(store().post('a', letter('Hi'))).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' })
+    await lease.release()
+  })
+
+  describe('a letter', () => {
+    const wrong: readonly (readonly [string, object])[] = [
+      ['of another kind', { kind: 'order' }],
+      ['signed by somebody', { ...letter('Hi'), owner: 'plugin/key' }],
+      ['without an input', { kind: 'prompt' }],
+      ['with an input of a model', { kind: 'prompt', input: { role: 'assistant', content: [] } }],
+      ['with an empty key', letter('Hi', { key: '' })],
+      ['with a key that is too long', letter('Hi', { key: 'x'.repeat(201) })],
+      ['that cancels no turn', { kind: 'cancel', turn: -1, reason: 'no' }],
+      ['that cancels without a word', { kind: 'cancel', turn: 1 }],
+      ['that answers no question', { kind: 'answer', question: 1.5, answer: 'yes' }],
+      ['without an answer', { kind: 'answer', question: 1 }],
+    ]
+    it.each(wrong)('%s is refused when it is posted', async (_, draft) => {
+      await write(store(), 'a', [[opening('a')]])
+      await expect(store().post('a', draft as LetterDraft)).rejects.toMatchObject({ code: 'LETTER_INVALID' })
+      expect(await store().letters('a')).toEqual([])
+    })
+
+    it.each<LetterDraft>([
+      { kind: 'cancel', turn: 3, reason: 'enough' },
+      { kind: 'answer', question: 7, answer: { allow: true }, remember: 'session' },
+      { kind: 'prompt', input: { role: 'user', content: [{ type: 'text', text: '\u2028é\u{1F600}' }] }, steer: true, key: 'k', output: { type: 'object' } },
+    ])('is given as it was posted: $kind', async (draft) => {
+      await write(store(), 'a', [[opening('a')]])
+      const { letter: id } = await store().post('a', draft)
+      expect(await store().letters('a')).toEqual([{ ...draft, id, time: expect.any(Number) as unknown }])
+    })
+  })
+}
+
+function keys(store: () => SessionStore, again: () => Promise<SessionStore>): void {
+  it('posts once what has one key, also where it was taken, and refuses the key for something else', async () => {
+    const lease = await store().create('a')
+    append(lease, 0, [opening('a')])
+    await lease.flush()
+    const other = await again()
+    const first = await store().post('a', letter('Hi', { key: 'k' }))
+    for (const at of [store(), other]) {
+      expect(await at.post('a', letter('Hi', { key: 'k' }))).toEqual({ letter: first.letter, repeated: true })
+      await expect(at.post('a', letter('Ho', { key: 'k' }))).rejects.toMatchObject({ code: 'KEY_TAKEN' })
+    }
+    expect(await lease.letters()).toHaveLength(1)
+    await take(lease, 1, await lease.letters())
+    for (const at of [store(), other]) {
+      expect(await at.post('a', letter('Hi', { key: 'k' }))).toEqual({ letter: first.letter, repeated: true, logged: 1 })
+      await expect(at.post('a', letter('Ho', { key: 'k' }))).rejects.toMatchObject({ code: 'KEY_TAKEN' })
+    }
+    expect(await lease.letters()).toEqual([])
+    await lease.release()
+    expect(await other.post('a', letter('Hi', { key: 'k' }))).toMatchObject({ repeated: true, logged: 1 })
+    expect(await other.post('a', letter('Ho', { key: 'l' }))).not.toHaveProperty('repeated')
+  })
+
+  it('lets one of two win that post at once under one key', async () => {
+    await write(store(), 'a', [[opening('a')]])
+    const other = await again()
+    for (let round = 0; round < 10; round++) {
+      const key = `k${round}`
+      const posted = await Promise.all([store(), other, store(), other].map((at) => at.post('a', letter('Hi', { key }))))
+      expect(new Set(posted.map(({ letter }) => letter)).size).toBe(1)
+      expect(posted.filter(({ repeated }) => !repeated)).toHaveLength(1)
+      const apart = await Promise.allSettled([store().post('a', letter('this', { key: `${key}x` })), other.post('a', letter('that', { key: `${key}x` }))])
+      expect(apart.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    }
+    expect(await store().letters('a')).toHaveLength(20)
+  })
+
+  it('knows the keys of the newest 1,000 prompts, whether they came by letter or not', async () => {
+    const keyed = (index: number): ReturnType<typeof prompt> => ({ type: 'prompt/queued', data: { ...prompt(`${index}`).data, key: `k${index}` } })
+    const lease = await store().create('a')
+    append(lease, 0, [opening('a')])
+    for (let seq = 1; seq < 2_600; seq += 100) append(lease, seq, Array.from({ length: 100 }, (_, index) => keyed(seq + index)))
+    await lease.release()
+    const other = await again()
+    for (const seq of [1_601, 1_900, 2_600]) {
+      expect(await other.post('a', letter(`${seq}`, { key: `k${seq}` }))).toEqual({ repeated: true, logged: seq })
+      await expect(other.post('a', letter('another', { key: `k${seq}` }))).rejects.toMatchObject({ code: 'KEY_TAKEN' })
+    }
+    await forkLog(store(), 'a', 'b')
+    expect(await other.post('b', letter('2600', { key: 'k2600' }))).toMatchObject({ logged: 2_600 })
+  })
+}

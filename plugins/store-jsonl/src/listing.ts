@@ -1,0 +1,125 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as pause } from 'node:timers/promises'
+import { messageOf } from '@headrace/message'
+import { CardFold, type CardState, type ListFilter, type SessionCard, SessionNotFoundError, brokenCard, cardOf, cursorOf, parseCursor } from '@headrace/session'
+import type { CardFolder, KeptCard } from './cards.ts'
+import { LogFile } from './file.ts'
+import { type FileLayer, isCode } from './files.ts'
+import { Lock } from './lock.ts'
+import { readEvent, readEvents } from './log.ts'
+
+/** A log's size, and when it changed, in milliseconds. */
+interface Change {
+  readonly id: string
+  readonly size: number
+  readonly modified: number
+}
+
+/** How many logs are looked at before others get their turn. */
+const SLICE = 1_000
+
+/** Cards of a folder's logs, made anew where they are missing or old. */
+export class Listing {
+  private readonly directory: string
+  private readonly files: FileLayer
+  private readonly cards_: CardFolder
+
+  constructor(directory: string, files: FileLayer, cards: CardFolder) {
+    this.directory = directory
+    this.files = files
+    this.cards_ = cards
+  }
+
+  /** One session's; undefined where there is no log. */
+  async card(id: string): Promise<SessionCard | undefined> {
+    const change = this.changeOf(id)
+    if (!change) return undefined
+    const facts = { ...change, modified: Math.floor(change.modified), holder: Lock.holderOf(join(this.directory, `${id}.lock`)) }
+    try {
+      return cardOf(facts, await this.current(id, change, facts.holder !== undefined))
+    } catch (error) {
+      return error instanceof SessionNotFoundError ? undefined : brokenCard(facts, messageOf(error))
+    }
+  }
+
+  /** What the card of a log says up to its end, for the one who leases it. */
+  async stateOf(id: string): Promise<CardState> {
+    const change = this.changeOf(id)
+    if (!change) throw new SessionNotFoundError(id)
+    return this.current(id, change, false)
+  }
+
+  /** Newest change first. */
+  async *cards(ids: readonly string[], filter: ListFilter): AsyncGenerator<SessionCard> {
+    const { cwd, under } = filter
+    const isAll = cwd === undefined && under === undefined
+    for (const { id } of await this.newestFirst(isAll ? ids : await this.thoseOf(ids, filter))) {
+      const card = await this.card(id)
+      if (!card) continue
+      if ((cwd === undefined || card.open?.cwd === cwd) && (under === undefined || card.open?.under?.session === under)) yield card
+    }
+  }
+
+  private async thoseOf(ids: readonly string[], filter: ListFilter): Promise<readonly string[]> {
+    const carded = await this.cards_.ids()
+    for (const id of ids) if (!carded.has(id)) await this.card(id)
+    const there = new Set(ids)
+    return (await this.cards_.idsOf(filter)).filter((id) => there.has(id))
+  }
+
+  private async newestFirst(ids: readonly string[]): Promise<readonly Change[]> {
+    const changes: Change[] = []
+    for (let start = 0; start < ids.length; start += SLICE) {
+      for (const id of ids.slice(start, start + SLICE)) {
+        const change = this.changeOf(id)
+        if (change) changes.push(change)
+      }
+      await pause()
+    }
+    return changes.sort((a, b) => b.modified - a.modified)
+  }
+
+  private changeOf(id: string): Change | undefined {
+    const stat = statSync(join(this.directory, `${id}.jsonl`), { throwIfNoEntry: false })
+    return stat && { id, size: stat.size, modified: stat.mtimeMs }
+  }
+
+  private async current(id: string, { size, modified }: Change, isHeld: boolean): Promise<CardState> {
+    const kept = this.cards_.read(id)
+    // Who holds it keeps it as new as it has to be.
+    if (kept && (isHeld || (kept.size === size && kept.modified === modified))) return kept.state
+    const place = { id, path: join(this.directory, `${id}.jsonl`) }
+    const file = LogFile.open(this.files, id, place.path)
+    try {
+      const now = file.times
+      const start = await startOf(file, place, kept)
+      const fold = new CardFold(start.state)
+      for await (const events of readEvents(file, place, start.next, Infinity)) for (const event of events) fold.take(event)
+      const state = fold.stateIn(id)
+      if (!isHeld) await this.keep(id, { state, size: now.size, modified: now.mtimeMs })
+      return state
+    } finally {
+      file.close()
+    }
+  }
+
+  private async keep(id: string, card: KeptCard): Promise<void> {
+    try {
+      await this.cards_.write(id, card)
+    } catch (error) {
+      // A place that may only be read has no cache.
+      if (!isCode(error, 'EACCES', 'EROFS', 'ENOSPC', 'EPERM', 'EDQUOT')) throw error
+    }
+  }
+}
+
+/** Where a card is gone on from: behind the event it was made at, where the log has that; else from the first. */
+async function startOf(file: LogFile, place: { readonly id: string; readonly path: string }, kept: KeptCard | undefined): Promise<{ readonly state: CardState; readonly next: number }> {
+  const at = kept?.state.at === undefined ? undefined : parseCursor(kept.state.at)
+  if (at) {
+    const event = await readEvent(file, place, at.seq)
+    if (event && cursorOf(place.id, event) === kept!.state.at) return { state: kept!.state, next: at.seq + 1 }
+  }
+  return { state: { asks: [], queued: 0 }, next: 0 }
+}

@@ -1,0 +1,43 @@
+import { LogError, type SessionEvent } from '@headrace/session'
+import { beginsWithRecord, decodeLine } from './line.ts'
+
+/** What stands behind the last `\n` of a log: nothing, a whole record that lacks only its `\n`, or what is left of a torn one. */
+export interface Tail {
+  readonly events: readonly SessionEvent[]
+  /** Bytes of the whole record; 0 for a torn one. */
+  readonly whole: number
+  /** Bytes to cut off behind that. */
+  readonly torn: number
+}
+
+/**
+ * Tells a torn tail from a damaged one: a write that was cut short leaves the beginning of a record, perhaps with NUL bytes where a
+ * power cut lost a page, and never a whole record with something else behind it.
+ *
+ * @throws LogError where it is damaged
+ */
+export function judgeTail(bytes: Buffer, next: number, seed: string | undefined): Tail {
+  let whole = bytes.length
+  while (whole > 0 && bytes[whole - 1] === 0) whole--
+  const torn = { events: [], whole: 0, torn: bytes.length }
+  if (whole === 0) return torn
+  const events: SessionEvent[] = []
+  try {
+    accept(decodeLine(bytes, 0, whole, seed), next, events)
+    return { events, whole, torn: bytes.length - whole }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    if (beginsWithRecord(bytes, seed)) throw new LogError('a record is followed by something else on its line')
+    return torn
+  }
+}
+
+/** Adds a line's events where their seqs go on from `next`; returns the seq that comes then. */
+export function accept(line: readonly SessionEvent[], next: number, into: SessionEvent[]): number {
+  for (const event of line) {
+    if (event.seq !== next) throw new LogError(`seq ${event.seq} stands where ${next} comes next: ${event.seq > next ? 'events are missing' : 'events stand twice or out of order'}`, undefined, 'LOG_SEQ')
+    next++
+    into.push(event)
+  }
+  return next
+}
