@@ -12,7 +12,7 @@ export const places = ['packages', 'plugins', 'examples']
   .filter((place) => isFile(`${place}/README.md`))
 
 /** Pages that stand outside of docs/, by where they are on the site. */
-const readmes = new Map([['readme', 'README.md'], ['changelog', 'CHANGELOG.md'], ...places.map((place): [string, string] => [place, `${place}/README.md`])])
+const readmes = new Map([['readme', 'README.md'], ['changelog', 'CHANGELOG.md'], ['contributing', 'CONTRIBUTING.md'], ['test', 'test/README.md'], ...places.map((place): [string, string] => [place, `${place}/README.md`])])
 
 /** What is linked to on a page: each target, as it stands there. */
 const linksIn = (markdown: string): readonly string[] => [...markdown.replaceAll(/^( *)(`{3,}).*?^ *\2$/gms, '').matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target!)

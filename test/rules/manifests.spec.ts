@@ -72,7 +72,7 @@ describe('the top of the workspace', () => {
   it('holds what the house names', () => {
     const files = execFileSync('git', ['-c', 'safe.directory=*', 'ls-files'], { cwd: root, encoding: 'utf8' }).trim().split('\n')
     const top = [...new Set(files.map((file) => file.replace(/\/.*/, '')))].filter((name) => !name.startsWith('.'))
-    const house = ['CHANGELOG.md', 'LICENSE', 'README.md', 'docs', 'examples', 'package.json', 'packages', 'plugins', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'test', 'tsconfig.json']
+    const house = ['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'docs', 'examples', 'package.json', 'packages', 'plugins', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'test', 'tsconfig.json']
     expect(top.filter((name) => !house.includes(name))).toEqual([])
   })
 })
