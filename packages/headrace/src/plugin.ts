@@ -33,6 +33,8 @@ export interface Config {
   readonly instructions?: false | string
   /** Limits and timeouts of `@headrace/agent`. */
   readonly agent?: Partial<Omit<Settings, 'limits'>> & { readonly limits?: Partial<Settings['limits']> }
+  /** Says nothing on stderr. Otherwise warnings and errors are a line each there, while the app has no exporter of Cordis' log. */
+  readonly quiet?: boolean
   /** `@headrace/plugin-store-jsonl`. */
   readonly store?: false | Partial<storeJsonl.Config>
   /** Endpoints by name, as `providers` of `@headrace/plugin-ai-sdk`; `false` leaves that plugin out. */
@@ -62,6 +64,7 @@ export const Config = strict(z.object({
   config: z.any().description('More of the config of agents that say nothing else.'),
   instructions: z.union([z.const(false), z.string()]).description('Who the agent is, or false.'),
   agent: agentPlugin.Config.description('Limits and timeouts of @headrace/agent.'),
+  quiet: z.boolean().default(false).description('Says nothing on stderr.'),
   store: part(storeJsonl.Config).description('Of @headrace/plugin-store-jsonl, or false.'),
   providers: part(aiSdk.Config.dict!.providers!).description('Endpoints by name, or false.'),
   tools: part(workspaceTools.Config).description('Of @headrace/plugin-workspace-tools, or false.'),
@@ -83,7 +86,7 @@ const PARTS = {
 export async function apply(ctx: Context, config: Config = {}): Promise<void> {
   const { providers = {}, instructions } = config
   const route = routeOf(config.model, config.baseURL, providers === false ? {} : providers)
-  await ctx.plugin(agentPlugin, config.agent ?? {})
+  await ctx.plugin(agentPlugin, { ...config.agent, ...(config.quiet && { quiet: true }) })
   await ctx.plugin(BriefingService, {})
   if (providers !== false) await ctx.plugin(aiSdk, { providers: route.providers })
   for (const [key, plugin] of Object.entries(PARTS)) {

@@ -58,7 +58,7 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
   const ctx = new Context()
   const store = options.store ?? new MemoryStore()
   const reports = new Reports(options.reports === 'allow')
-  await ctx.plugin(agentPlugin, { strict: true, ...options.settings })
+  await ctx.plugin(agentPlugin, { strict: true, quiet: true, ...options.settings })
   ctx.sessions.store(store)
   const model = scriptedAdapter(options.script ?? ['ok'])
   ctx.llm.adapter('scripted', model)

@@ -37,6 +37,8 @@ export interface Settings {
    * second fold of the log. Default: unless `NODE_ENV` is `production`.
    */
   readonly strict: boolean
+  /** Says nothing on stderr. Otherwise warnings and errors of Cordis' log are a line each there, while the app has no exporter of its own. */
+  readonly quiet: boolean
 }
 
 /** The schema of `limits`, with its defaults. */
@@ -59,6 +61,7 @@ export const SettingsSchema: z<Partial<Omit<Settings, 'limits'>> & { limits?: Pa
   toolTimeout: z.natural().min(1).default(600_000),
   grace: z.natural().default(2_000),
   strict: z.boolean().default(process.env.NODE_ENV !== 'production'),
+  quiet: z.boolean().default(false),
 })
 
 /** Refuses names that the schemas, which keep what they do not know, would pass over. @throws AgentError */

@@ -6,6 +6,7 @@ import { SystemRegistry } from '../turn/system-registry.ts'
 import { ToolRegistry } from '../turn/tool-registry.ts'
 import { agentsService } from './agents.ts'
 import { claim } from './copy.ts'
+import { hear } from './heard.ts'
 import { llmService } from './llm.ts'
 import { StoreRegistry, sessionsService } from './sessions.ts'
 import { systemService } from './system.ts'
@@ -16,6 +17,7 @@ export const Config = strict(SettingsSchema)
 
 /** Loads the five services: sessions, llm, tools, system, agents. What they register is reached through them alone. */
 export async function apply(ctx: Context, config: Settings): Promise<void> {
+  if (!config.quiet) hear(ctx)
   ctx.effect(() => claim(ctx), 'agent copy')
   const [stores, llm, tools, system] = [new StoreRegistry(), new AdapterRegistry(), new ToolRegistry(), new SystemRegistry()]
   for (const service of [sessionsService(stores), llmService(llm), toolsService(tools), systemService(system)]) await ctx.plugin(service)
