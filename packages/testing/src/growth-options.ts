@@ -14,6 +14,11 @@ export interface GrowthOptions {
   readonly prepare?: (folder: string) => Promise<void>
   /** A model that makes the plugin do its work. Default: answers at once. */
   readonly script?: Script
+  /**
+   * `by design`: the plugin changes the config by step, so that the kit asks for the same config at the same step of each turn instead of
+   * one that stays. Default: a config that nobody changed stays.
+   */
+  readonly configChanges?: 'by design'
   /** Holds the README to its word. */
   readonly chapter?: {
     /** The plugin's README. */

@@ -32,7 +32,7 @@ export interface Harness {
   readonly store: SessionStore
   /** What went wrong and did not stop the agent. What a test reads here counts as looked at, and is thrown by nothing. */
   readonly reports: readonly Report[]
-  /** Prompts, and waits for the turn. Rejects with a ReportedError where something was reported before that no test has looked at. */
+  /** Prompts, and waits for the turn. Rejects with a ReportedError where something was reported before, or a seam broke a turn, that no test has looked at. */
   run(input: string): ReturnType<Agent['prompt']>['result']
   /** The log as it stands in the store. */
   events(): Promise<readonly SessionEvent[]>
@@ -77,7 +77,7 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
     get reports() { return reports.look() },
     async run(input) {
       reports.check()
-      return agent.prompt(input).result
+      return reports.turn(await agent.prompt(input).result)
     },
     verify: async () => verify(await events()),
     async resume(resumeOptions) {

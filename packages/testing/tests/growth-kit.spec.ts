@@ -41,6 +41,30 @@ describe('the growth kit', () => {
     expect(await broken(topic(() => 'Nothing is deployed on Fridays.'))).toEqual({})
   })
 
+  describe('of a plugin that changes the config by step', () => {
+    const twoSteps: GrowthOptions['script'] = (_, index) => (index % 2 === 0 ? { calls: [{ name: 'nothing' }] } : 'Done.')
+    const gears = (modelOf: (step: number) => string): GrowthOptions => ({
+      plugin: plugin((ctx) => {
+        ctx.tools.define({ name: 'nothing', description: '', parameters: { type: 'object' }, execute: () => 'done' })
+        ctx.on('agent/request', async (_agent, _turn, step, _config, next) => ({ ...await next(), model: modelOf(step.number) }))
+      }),
+      needs: [BriefingService as never], script: twoSteps,
+    })
+    const SENTENCE = 'and its config listeners are idempotent: a config that nobody changed stays'
+
+    it('says so, unless it is told that this is by design', async () => {
+      const byStep = gears((step) => (step > 1 ? 'large' : 'small'))
+      expect(Object.keys(await broken(byStep))).toContain(SENTENCE)
+      expect(await broken({ ...byStep, configChanges: 'by design' })).toEqual({})
+    })
+
+    it('finds a config that moves from turn to turn also then', async () => {
+      let asked = 0
+      const said = await broken({ ...gears((step) => `model-${step}-${asked++}`), configChanges: 'by design' })
+      expect(said[SENTENCE]).toContain('the config of step 1 moves by itself from turn to turn')
+    })
+  })
+
   it('begins each load order with a fresh workspace: a tool may write what a topic reads', async () => {
     expect(Object.keys(await broken(notebook))).not.toContain('whatever the load order')
   })

@@ -1,4 +1,4 @@
-import type { Context } from 'cordis'
+import type { Context, Plugin } from 'cordis'
 import { BriefingService } from '@headrace/briefing'
 import { type HarnessOptions, harness } from '@headrace/testing'
 import { describe, expect, it } from 'vitest'
@@ -69,6 +69,26 @@ describe('everything that is reported is an error', () => {
     const { reason } = await made.run('Hi')
     expect(reason).toBe('done')
     expect(made.reports[0]).toMatchObject({ plugin: 'bad', problem: expect.stringContaining('boom') as string })
+    await made.dispose()
+  })
+})
+
+describe('a turn that a plugin\'s seam broke', () => {
+  const breaks: Plugin = { name: 'breaks', apply: async (ctx: Context) => void ctx.on('agent/pre-step', async () => { throw new Error('no moon') }) }
+  const WORDS = 'plugin breaks in agent/pre-step: it threw: no moon; the turn ended with it'
+
+  it('is an error of the next run, or of dispose(), as a host would see it fail', async () => {
+    const made = await harness({ plugins: [breaks] })
+    await made.run('one')
+    await expect(made.run('two')).rejects.toThrow(WORDS)
+    await made.run('three')
+    await expect(made.dispose()).rejects.toThrow(WORDS)
+  })
+
+  it('is none where the test looked at how the turn ended', async () => {
+    const made = await harness({ plugins: [breaks] })
+    expect(await made.run('one')).toMatchObject({ reason: 'error', error: { code: 'SEAM_FAILED' } })
+    expect((await made.run('two')).reason).toBe('error')
     await made.dispose()
   })
 })
