@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import * as agentPlugin from '@headrace/agent'
 import * as agentsMd from '@headrace/plugin-agents-md'
-import * as aiSdk from '@headrace/plugin-ai-sdk'
+import * as models from '@headrace/plugin-models'
 import * as environment from '@headrace/plugin-environment'
 import * as skills from '@headrace/plugin-skills'
 import { MemoryStore } from '@headrace/session'
@@ -30,7 +30,7 @@ export async function measureEndpoint(channel: Channel, { model, baseURL }: Endp
     await ctx.plugin(agentPlugin, {})
     ctx.sessions.store(new MemoryStore())
     const parts = [
-      [aiSdk, baseURL === undefined ? {} : { providers: { endpoint: { baseURL } } }], [briefingOn(channel), {}],
+      [models, baseURL === undefined ? {} : { providers: { endpoint: { baseURL } } }], [briefingOn(channel), {}],
       [agentsMd, { global: false }], [skills, { user: false }], [environment, {}],
     ] as const
     for (const [plugin, config] of parts) await ctx.plugin(plugin as unknown as Plugin, config)

@@ -1,7 +1,7 @@
 import { openSync } from 'node:fs'
 import { Context } from 'cordis'
 import * as agentPlugin from '@headrace/agent'
-import * as aiSdk from '@headrace/plugin-ai-sdk'
+import * as models from '@headrace/plugin-models'
 import { messageOf } from '@headrace/message'
 import { Killer, kill } from './killer.ts'
 import type { Point } from './point.ts'
@@ -29,7 +29,7 @@ async function run({ store: name, folder, url, mode, point }: Orders, id: string
   await ctx.plugin(agentPlugin, { strict: true, grace: 50 })
   const store = kind.open(folder, { isTorn: () => killer.isTorn(killer.count('write')), tear: kill })
   ctx.sessions.store(watched(store, killer, side))
-  await ctx.plugin(aiSdk, { presets: false, providers: { crash: { baseURL: url } } })
+  await ctx.plugin(models, { presets: false, providers: { crash: { baseURL: url } } })
   await ctx.plugin(work(killer, side))
   const start = performance.now()
   if (mode === 'begin') {

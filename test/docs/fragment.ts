@@ -29,8 +29,7 @@ const VALUES: Readonly<Record<string, string>> = {
   context: `import('@headrace/run-context').RunContext`,
   carrier: `(digest: string) => number | undefined`,
   bodyOf: `(seq: number, digest: string) => string`,
-  createAnthropic: `(options: { fetch: typeof fetch }) => import('@ai-sdk/provider').LanguageModelV3`,
-  createGoogleGenerativeAI: `(options: { fetch: typeof fetch }) => import('@ai-sdk/provider').LanguageModelV3`,
+  createAnthropic: `(options: { fetch: typeof fetch }) => (name: string) => import('@headrace/plugin-ai-sdk').LanguageModel`,
 }
 
 /** Where a block stands for the compiler and for what it imports: beside its README. What is nobody's README has the dependencies of headrace. */

@@ -46,7 +46,7 @@ export async function withStage(use: (stage: Stage) => Promise<void>): Promise<v
       ctx: app.ctx, agent: app.agent, clock: day, tone, request, usage: NO_USAGE, prompts: [], myAdapter: scriptedAdapter(['It is noon.']),
       context: new RunContext({ facts: [['date', '2026-11-30']] }), carrier: () => undefined, bodyOf: () => '', today: '2026-11-30', branch: 'main', notes: undefined,
       // They are of packages that are not here; a model of theirs is looked at when it is asked.
-      createAnthropic: () => ({}), createGoogleGenerativeAI: () => ({}),
+      createAnthropic: () => ({}),
     }
     await use({ app, cwd, values })
     await expectLoaded(app.ctx)

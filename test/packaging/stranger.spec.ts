@@ -29,8 +29,8 @@ describe('what an installation costs', () => {
     expect(packages).toBeLessThanOrEqual(20)
   })
 
-  it('is at most 20 MB with plugin-ai-sdk', async () => {
-    expect((await sizeOf([...core, '@headrace/plugin-ai-sdk'])).bytes).toBeLessThanOrEqual(20 * MB)
+  it('is at most 8 MB with plugin-models', async () => {
+    expect((await sizeOf([...core, '@headrace/plugin-models'])).bytes).toBeLessThanOrEqual(8 * MB)
   })
 
   it('is at most 20 MB for the command', async () => {

@@ -1,6 +1,6 @@
 /** Cordis' context, with what this package adds to it. */
 export type { Context } from 'cordis'
-export type { Adapter, AdapterTools } from './contract/adapter.ts'
+export type { Adapter, AdapterTools, WireRecord } from './contract/adapter.ts'
 export type {
   Agent, AskOptions, CancelOptions, Keyed, PromptOptions, ReplaceOptions, RewindOptions, SideAnswer,
 } from './contract/agent.ts'

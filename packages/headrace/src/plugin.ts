@@ -4,9 +4,9 @@ import { BriefingService } from '@headrace/briefing'
 import { strict } from '@headrace/config'
 import type { CallConfig } from '@headrace/message'
 import * as agentsMd from '@headrace/plugin-agents-md'
-import * as aiSdk from '@headrace/plugin-ai-sdk'
 import { CompactionService, type Config as CompactionConfig } from '@headrace/plugin-compaction'
 import * as environment from '@headrace/plugin-environment'
+import * as models from '@headrace/plugin-models'
 import * as retry from '@headrace/plugin-retry'
 import * as skills from '@headrace/plugin-skills'
 import * as storeJsonl from '@headrace/plugin-store-jsonl'
@@ -37,8 +37,8 @@ export interface Config {
   readonly quiet?: boolean
   /** `@headrace/plugin-store-jsonl`. */
   readonly store?: false | Partial<storeJsonl.Config>
-  /** Endpoints by name, as `providers` of `@headrace/plugin-ai-sdk`; `false` leaves that plugin out. */
-  readonly providers?: false | NonNullable<aiSdk.Config['providers']>
+  /** Endpoints by name, as `providers` of `@headrace/plugin-models`; `false` leaves that plugin out. */
+  readonly providers?: false | NonNullable<models.Config['providers']>
   /** `@headrace/plugin-workspace-tools`. */
   readonly tools?: false | Partial<workspaceTools.Config>
   /** `@headrace/plugin-agents-md`. */
@@ -66,7 +66,7 @@ export const Config = strict(z.object({
   agent: agentPlugin.Config.description('Limits and timeouts of @headrace/agent.'),
   quiet: z.boolean().default(false).description('Says nothing on stderr.'),
   store: part(storeJsonl.Config).description('Of @headrace/plugin-store-jsonl, or false.'),
-  providers: part(aiSdk.Config.dict!.providers!).description('Endpoints by name, or false.'),
+  providers: part(models.Config.dict!.providers!).description('Endpoints by name, or false.'),
   tools: part(workspaceTools.Config).description('Of @headrace/plugin-workspace-tools, or false.'),
   agentsMd: part(agentsMd.Config).description('Of @headrace/plugin-agents-md, or false.'),
   skills: part(skills.Config).description('Of @headrace/plugin-skills, or false.'),
@@ -88,7 +88,7 @@ export async function apply(ctx: Context, config: Config = {}): Promise<void> {
   const route = routeOf(config.model, config.baseURL, providers === false ? {} : providers)
   await ctx.plugin(agentPlugin, { ...config.agent, ...(config.quiet && { quiet: true }) })
   await ctx.plugin(BriefingService, {})
-  if (providers !== false) await ctx.plugin(aiSdk, { providers: route.providers })
+  if (providers !== false) await ctx.plugin(models, { providers: route.providers })
   for (const [key, plugin] of Object.entries(PARTS)) {
     const part = config[key as keyof typeof PARTS]
     if (part !== false) await ctx.plugin(plugin as Plugin<object>, part ?? {})

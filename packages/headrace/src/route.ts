@@ -1,5 +1,5 @@
 import { HeadraceError } from '@headrace/message'
-import { type Config as ModelsConfig, presets } from '@headrace/plugin-ai-sdk'
+import { type Config as ModelsConfig, presets } from '@headrace/plugin-models'
 
 type Providers = NonNullable<ModelsConfig['providers']>
 

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import * as agent from '@headrace/agent'
 import { BriefingService } from '@headrace/briefing'
 import * as agentsMd from '@headrace/plugin-agents-md'
-import * as aiSdk from '@headrace/plugin-ai-sdk'
+import * as models from '@headrace/plugin-models'
 import { CompactionService } from '@headrace/plugin-compaction'
 import * as environment from '@headrace/plugin-environment'
 import * as retry from '@headrace/plugin-retry'
@@ -66,7 +66,8 @@ it('the README\'s plugin has six lines or fewer, and does what it says', async (
   await ctx.plugin(await import(/* @vite-ignore */ file) as { name: string; apply(ctx: Context): Promise<void> })
   const agent = await ctx.agents.create({ cwd: lab.cwd })
   await agent.prompt('Hi').result
-  expect(server.requests[0]!.body.messages.at(-1)).toEqual({ role: 'system', content: expect.stringMatching(/^Today is \d{4}-\d\d-\d\d\.$/) })
+  const last = server.requests[0]!.body.messages.at(-1)!.content as readonly { readonly text: string }[]
+  expect(last.at(-1)!.text).toMatch(/^<system>\nToday is \d{4}-\d\d-\d\d\.\n<\/system>$/)
   expect(agent.session.requestHeader()!.owners.after).toEqual(['clock/day'])
 })
 
@@ -97,7 +98,7 @@ it('each part can be configured', async () => {
   })
   const agent = await ctx.agents.create({ cwd: lab.cwd })
   expect((await agent.prompt('Hi').result).text).toBe('list read')
-  expect(server.requests[0]!.body).toMatchObject({ model: 'one', temperature: 0.5, messages: [{ role: 'system', content: 'Be brief.' }, {}, {}] })
+  expect(server.requests[0]!.body).toMatchObject({ model: 'one', temperature: 0.5, messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user' }] })
   expect(readFileSync(join(directory, `${agent.id}.jsonl`), 'utf8')).toContain('"session/open"')
 })
 
@@ -140,7 +141,7 @@ interface Standard {
 
 it('each plugin that ships refuses a key that it does not know, in code as in YAML', async () => {
   const services = { briefing: BriefingService, compaction: CompactionService }
-  const plugins = { agent, agentsMd, aiSdk, ...services, environment, retry, skills, storeJsonl, storeSqlite, workspaceTools }
+  const plugins = { agent, agentsMd, models, ...services, environment, retry, skills, storeJsonl, storeSqlite, workspaceTools }
   for (const [key, plugin] of Object.entries(plugins)) {
     const { validate } = (plugin.Config as unknown as { readonly '~standard': Standard })['~standard']
     expect(validate({}).issues, key).toBeUndefined()

@@ -24,14 +24,23 @@ export function addUsage(a: Usage, b: Usage): Usage {
 /** Why the model stopped: on its own, to call tools, at its output limit, or because it or its provider refused. */
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'refusal' | 'other'
 
+/** What sent a request: the package that made the body, and the digest of what it was told beside the request. */
+export interface AdapterRecord {
+  readonly name: string
+  readonly version: string
+  readonly options?: string
+}
+
 /** A piece of a streamed answer. `index` tells the calls of one answer apart; `arguments` is the next piece of their text. */
 export type Chunk =
   | { readonly type: 'text'; readonly text: string; readonly metadata?: JsonObject }
   | { readonly type: 'reasoning'; readonly text: string; readonly metadata?: JsonObject }
   | { readonly type: 'tool-call'; readonly index: number; readonly id?: string; readonly name?: string; readonly arguments?: string; readonly metadata?: JsonObject }
   | { readonly type: 'usage'; readonly usage: Usage }
-  /** SHA-256 of the body sent to the provider, where the adapter can see it. */
-  | { readonly type: 'wire'; readonly digest: string }
+  /** SHA-256 of the body sent to the provider, where the adapter can see it, and what made the body. */
+  | { readonly type: 'wire'; readonly digest: string; readonly adapter?: AdapterRecord }
+  /** What the provider calls its answer, and the model that it says it used. */
+  | { readonly type: 'response'; readonly id?: string; readonly model?: string }
   | { readonly type: 'finish'; readonly reason: FinishReason }
 
 /** What went wrong with an attempt: `status` is HTTP's, `retryAfter` is in milliseconds. */
@@ -42,4 +51,6 @@ export interface Failure {
   /** The provider's own code. */
   readonly code?: string
   readonly retryAfter?: number
+  /** Of an overflow: tokens of the model's window, where the provider tells. */
+  readonly window?: number
 }

@@ -36,6 +36,10 @@ export interface Request {
   readonly segments: Segments
   /** Runs beside `messages`. */
   readonly owners: readonly Owner[]
+  /** Runs beside `messages`: `provider/name` of the model that wrote an answer; nothing for a seed, a replacement, and what is no answer. */
+  readonly writers?: readonly (string | undefined)[]
+  /** The session that the log began in: a fork's is its parent's. What a provider's cache is told belongs together. */
+  readonly root?: string
   readonly signal: AbortSignal
 }
 

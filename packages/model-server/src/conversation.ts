@@ -37,16 +37,30 @@ export function textOf(message: ChatMessage): string {
   return (content ?? []).map((part) => part.type === 'text' ? part.text ?? '' : '').join('')
 }
 
-/** The text of the last user message, empty if there is none. A plugin may have added it: {@link said} finds what a user said before. */
-export function lastUser(body: ChatBody): string {
-  const message = body.messages.findLast(({ role }) => role === 'user')
-  return message ? textOf(message) : ''
+/** A system message that went framed, as the user's, to a server that takes none in mid-conversation. */
+const FRAMED = /^<system>\n([^]*)\n<\/system>$/
+
+/** What is said in a message by one side: of a user's what is not framed, of the system's what is, too. */
+function saidBy(message: ChatMessage, role: ChatMessage['role']): string | undefined {
+  if (message.role === 'user' && (role === 'user' || role === 'system')) {
+    const { content } = message
+    const texts = typeof content === 'string' ? [content] : content.flatMap(({ type, text = '' }) => type === 'text' ? [text] : [])
+    const framed = texts.flatMap((text) => FRAMED.exec(text)?.[1] ?? [])
+    if (role === 'system') return framed.length > 0 ? framed.join('\n') : undefined
+    return framed.length > 0 && framed.length === texts.length ? undefined : texts.filter((text) => !FRAMED.test(text)).join('')
+  }
+  return message.role === role ? textOf(message) : undefined
 }
 
-/** The match in the latest message of that role that matches, e.g. `said(body, /read (\S+)/)?.[1]`. */
+/** The text of the last user message, empty if there is none. A plugin may have added it: {@link said} finds what a user said before. */
+export function lastUser(body: ChatBody): string {
+  return body.messages.map((message) => saidBy(message, 'user')).findLast((text) => text !== undefined) ?? ''
+}
+
+/** The match in the latest message of that role that matches, e.g. `said(body, /read (\S+)/)?.[1]`; a framed system message is the system's. */
 export function said(body: ChatBody, pattern: RegExp, role: ChatMessage['role'] = 'user'): RegExpMatchArray | undefined {
   for (const message of body.messages.toReversed()) {
-    const match = message.role === role ? textOf(message).match(pattern) : null
+    const match = saidBy(message, role)?.match(pattern)
     if (match) return match
   }
   return undefined
@@ -59,7 +73,8 @@ export function turnOf(body: ChatBody, { prompt }: TurnOptions = {}): Turn {
   let answered = false
   for (const [index, message] of body.messages.entries()) {
     if (message.role === 'assistant') answered = !message.tool_calls?.length
-    if (message.role !== 'user' || !(prompt ? textOf(message).search(prompt) !== -1 : number === 0 || answered)) continue
+    const text = saidBy(message, 'user')
+    if (text === undefined || !(prompt ? text.search(prompt) !== -1 : number === 0 || answered)) continue
     number++
     start = index
     answered = false

@@ -1,4 +1,4 @@
-import type { AssistantMessage, CallConfig, Contribution, Digest, Failure, FinishReason, Json, JsonObject, Message, Owner, ToolMessage, Usage, UserMessage } from '@headrace/message'
+import type { AdapterRecord, AssistantMessage, CallConfig, Contribution, Digest, Failure, FinishReason, Json, JsonObject, Message, Owner, ToolMessage, Usage, UserMessage } from '@headrace/message'
 import type { HeaderData, HeaderDeltaData } from './header.ts'
 
 /** The version of the log's format that this package writes, and the only one it reads. */
@@ -94,13 +94,6 @@ export interface Timing {
   readonly store?: number
   /** By seam and plugin. */
   readonly seams?: Readonly<Record<string, Readonly<Record<string, number>>>>
-}
-
-/** What sent a request: the package that made the body, and the digest of what it was told beside the request. */
-export interface AdapterRecord {
-  readonly name: string
-  readonly version: string
-  readonly options?: Digest
 }
 
 /** How a dispatch ended. */

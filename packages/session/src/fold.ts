@@ -19,7 +19,7 @@ export class Fold {
     if ((event.type === 'session/open') !== (event.seq === 0)) throw new LogError('a log begins with session/open, and has one', event.seq)
     if (event.type === 'session/open') checkVersion(event.data.version)
     this.ledger.apply(event)
-    this.surface.apply(event)
+    this.surface.apply(event, this.headers.header?.config.model)
     this.headers.apply(event)
     this.length++
   }

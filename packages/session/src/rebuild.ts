@@ -16,6 +16,8 @@ export interface RequestParts {
   readonly header: EpochHeader
   readonly history: HistorySnapshot
   readonly side?: Pick<Dispatch, 'messages' | 'config' | 'tools'>
+  /** The session that the log began in, where that is another. */
+  readonly root?: string
 }
 
 /** The header under which a dispatch goes: a side request has no `after`, and may differ in config and tools. */
@@ -25,15 +27,15 @@ export function effectiveHeader(header: EpochHeader, side?: Pick<Dispatch, 'conf
   return defined({ ...rest, config: side.config ? adoptJson({ ...config, ...side.config }) : config, tools: side.tools === 'none' ? undefined : tools })
 }
 
-/** Assembles a request from its parts. `messages` and `owners` are made when they are first read; all is frozen. */
-export function assembleRequest({ session, dispatch, header: folded, history, side }: RequestParts): RequestData {
+/** Assembles a request from its parts. `messages`, `owners` and `writers` are made when they are first read; all is frozen. */
+export function assembleRequest({ session, dispatch, header: folded, history, side, root = session }: RequestParts): RequestData {
   const header = effectiveHeader(folded, side)
   const { prefix = [], before = [], after = [], owners } = header
   const extra: readonly Signed[] = adoptJson(side?.messages ?? [])
   const segments = Object.freeze({ prefix: prefix.length, before: before.length, history: history.length + extra.length, after: after.length })
   const ownersOf = (field: 'prefix' | 'before' | 'after', length: number): readonly Owner[] => Array.from({ length }, (_, index) => owners[field]?.[index] ?? 'loop')
   // One allocation, filled once: it is as long as the history, and adapters read it at every step.
-  const whole = <T>(front: readonly T[], pick: (signed: Signed) => T, back: readonly T[]): readonly T[] => {
+  const whole = <T>(front: readonly T[], pick: (signed: Signed & { readonly writer?: string }) => T, back: readonly T[]): readonly T[] => {
     const list = new Array<T>(front.length + segments.history + back.length)
     let next = 0
     for (const item of front) list[next++] = item
@@ -42,10 +44,15 @@ export function assembleRequest({ session, dispatch, header: folded, history, si
     for (const item of back) list[next++] = item
     return list
   }
-  const request = defined({ session, dispatch, config: header.config, system: header.system, tools: header.tools, segments })
+  const request = defined({ session, dispatch, config: header.config, system: header.system, tools: header.tools, segments, root })
   lazy(request, 'messages', () => whole([...prefix, ...before], (entry) => entry.message, after))
   lazy(request, 'owners', () => whole([...ownersOf('prefix', prefix.length), ...ownersOf('before', before.length)], (entry) => entry.owner, ownersOf('after', after.length)))
-  return request as typeof request & Pick<Request, 'messages' | 'owners'>
+  lazy(request, 'writers', () => whole<string | undefined>(none(prefix.length + before.length), (entry) => entry.writer, none(after.length)))
+  return request as typeof request & Pick<Request, 'messages' | 'owners' | 'writers'>
+}
+
+function none(length: number): readonly undefined[] {
+  return new Array<undefined>(length).fill(undefined)
 }
 
 /** An enumerable property that is computed once, when it is first read: a step must not cost what is old. */

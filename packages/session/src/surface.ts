@@ -9,6 +9,8 @@ export interface Entry {
   readonly seq: number
   readonly message: Message
   readonly owner: Owner
+  /** `provider/name` of the model that wrote an answer; a seed and a replacement have none. */
+  readonly writer?: string
 }
 
 /** What the open step has so far. It joins the surface when the step ends, in an order of its own. */
@@ -44,8 +46,8 @@ export class Surface {
   private step: OpenStep | undefined
   private readonly points = new TurnPoints()
 
-  /** Takes in an event. @throws LogError where the log would break L16 or the order of steps; nothing has changed then */
-  apply(event: SessionEvent): void {
+  /** Takes in an event; `model` is that of the folded header, which an answer is written by. @throws LogError where the log would break L16 or the order of steps; nothing has changed then */
+  apply(event: SessionEvent, model?: string): void {
     switch (event.type) {
       case 'session/open': return this.seed(event.seq, event.data.seed ?? [])
       case 'turn/start': return this.begin(event.seq, event.data.turn)
@@ -59,7 +61,7 @@ export class Surface {
         const waiting = this.step ? this.step.contexts : this.entries
         return void waiting.push(entryOf(event.seq, event.data))
       }
-      case 'assistant/message': return this.answer(event.seq, event.data)
+      case 'assistant/message': return this.answer(event.seq, event.data, model)
       case 'approval/decided':
       case 'question/asked': return void this.callOf(event.data, event.seq)
       case 'tool/start': return void (this.callOf(event.data, event.seq).started = true)
@@ -161,10 +163,10 @@ export class Surface {
     return entries.concat(contexts)
   }
 
-  private answer(seq: number, data: EventMap['assistant/message']): void {
+  private answer(seq: number, data: EventMap['assistant/message'], model: string | undefined): void {
     if (!this.step) throw new LogError('an assistant message outside a step', seq)
     if (this.step.assistant) throw new LogError('a second assistant message in one step', seq)
-    this.step.assistant = entryOf(seq, { message: data.message, owner: 'model' })
+    this.step.assistant = { ...entryOf(seq, { message: data.message, owner: 'model' }), ...(model !== undefined && { writer: model }) }
     for (const { id, name } of callsOf(data.message)) this.step.calls.push({ id, name, started: false, result: undefined, contexts: NONE })
   }
 

@@ -1,36 +1,37 @@
-import type { LanguageModelV3, LanguageModelV3StreamResult, SharedV3ProviderOptions } from '@ai-sdk/provider'
 import { type Adapter, type AdapterTools, ModelError } from '@headrace/agent'
-import type { CallConfig, Chunk, Request } from '@headrace/message'
+import { type AdapterRecord, type CallConfig, type Chunk, type JsonObject, type Request, digestOf } from '@headrace/message'
+import { BadResponse, type Clocks, DEFAULT_CLOCKS, Secrets, Watch, mappingOf, toModelError } from '@headrace/wire'
 import { providerOptions, toCall } from './call.ts'
 import { ChunkReader } from './chunks.ts'
-import { toModelError } from './failure.ts'
-import { type ModelSource, modelOf } from './model.ts'
-import { type Mapping, toPrompt } from './prompt.ts'
-import { redactor } from './redact.ts'
-import { DEFAULT_TIMEOUT, Watch } from './watch.ts'
-import { onWire } from './wire.ts'
+import { type KnownModel, type ModelSource, modelOf } from './model.ts'
+import { NotSent, onWire, watchSecrets } from './outgoing.ts'
+import { type PromptOptions, takingOf, toPrompt } from './prompt.ts'
+import type { Call, StreamPart } from './specification.ts'
+import { PACKAGE } from './version.ts'
 
 /** Options of an adapter. */
-export interface AiSdkOptions extends Partial<Mapping> {
-  /** Milliseconds without a piece of the answer, after which the attempt fails. Default: 300,000. */
-  readonly timeout?: number
+export interface AiSdkOptions extends PromptOptions {
+  /** How long it is waited for, in milliseconds; 0 is for ever. A part counts as a byte. */
+  readonly clocks?: Partial<Clocks>
   /** Headers of a call, asked for when it is sent. Their values are redacted from every error. */
   readonly headers?: () => Readonly<Record<string, string>>
   /** What else must be redacted from every error, such as a key that the model has by itself. */
   readonly secrets?: () => Iterable<string>
   /** Options of the AI SDK for a config. Default: `config.providerOptions`, with the reasoning effort where the provider looks for it. */
-  readonly providerOptions?: (config: CallConfig) => SharedV3ProviderOptions | undefined
+  readonly providerOptions?: (config: CallConfig) => JsonObject | undefined
   /** Told of what a model could not do as asked. Default: nobody. */
   readonly warn?: (message: string) => void
   /** The models it can give. Default: the one, where it is one. */
   readonly models?: () => Promise<readonly string[]>
+  /** The package that makes the bodies, where it is known and given {@link wireFetch}: then a body can be made again without being sent. */
+  readonly package?: () => Promise<Pick<AdapterRecord, 'name' | 'version'>>
 }
 
 /**
  * Any AI SDK language model as an adapter. It calls `doStream` itself: nothing is retried or repeated here.
  *
  * ```ts
- * ctx.llm.adapter('anthropic', aiSdkAdapter(createAnthropic({ fetch: wireFetch })))
+ * ctx.llm.adapter('bedrock', aiSdkAdapter(createAmazonBedrock({ fetch: wireFetch })))
  * ```
  */
 export function aiSdkAdapter(model: ModelSource, options: AiSdkOptions = {}): Adapter {
@@ -38,52 +39,106 @@ export function aiSdkAdapter(model: ModelSource, options: AiSdkOptions = {}): Ad
   return {
     stream: (request, tools) => stream(model, options, request, tools),
     ...models ? { models } : {},
+    ...options.package ? { wire: (request: Request, tools: AdapterTools) => wire(model, options, request, tools) } : {},
   }
 }
 
 async function* stream(source: ModelSource, options: AiSdkOptions, request: Request, tools: AdapterTools): AsyncGenerator<Chunk> {
-  const { provider, model: modelId } = tools
-  const watch = new Watch(request.signal, options.timeout ?? DEFAULT_TIMEOUT, provider)
-  const secrets = new Set(options.secrets?.())
+  const { provider } = tools
+  const watch = new Watch(request.signal, { ...DEFAULT_CLOCKS, ...options.clocks }, provider)
+  const secrets = secretsOf(options)
+  const unwatch = watchSecrets(secrets)
   try {
-    const headers = options.headers?.() ?? {}
-    for (const value of Object.values(headers)) secrets.add(value).add(value.replace(/^\w+ /, ''))
-    const model = await watch.race(modelOf(source, modelId))
-    const prompt = await watch.race(toPrompt(request, mappingOf(options), tools))
-    const extras = options.providerOptions ? options.providerOptions(request.config) : providerOptions(request.config, model.provider)
-    const call = toCall(request.config, request.tools, extras)
-    const { wire, result } = send(model, { ...call, prompt, headers, abortSignal: watch.signal })
-    const digest = await watch.race(wire)
-    if (digest !== undefined) yield { type: 'wire', digest }
+    const { model, call } = await watch.race(prepared(source, options, request, tools, watch.signal))
+    const { digest, result } = send(model, call)
+    const adapter = await watch.race(recordOf(model, options))
+    const sent = await watch.race(digest)
+    if (sent !== undefined) yield { type: 'wire', digest: sent, adapter }
     const reader = (await watch.race(result)).stream.getReader()
-    const chunks = new ChunkReader(provider, options.warn ?? (() => {}))
+    const chunks = new ChunkReader(request.tools ?? [], options.warn ?? (() => {}))
     for (;;) {
       const { done, value } = await watch.race(reader.read())
       if (done) break
-      yield* chunks.read(value)
+      watch.heard()
+      yield* chunks.read(value as StreamPart)
     }
     if (!chunks.finished) throw new ModelError({ kind: 'network', message: `the answer of ${provider} ended without a finish: it was cut off` })
   } catch (error) {
-    throw toModelError(watch.error ?? error, provider, redactor(secrets))
+    throw toModelError(watch.error ?? known(error, provider), provider, secrets)
   } finally {
+    unwatch()
     // Whoever stops listening stops the model.
     watch.close()
   }
 }
 
+/** The digest of the body that would be sent; nothing is. */
+async function wire(source: ModelSource, options: AiSdkOptions, request: Request, tools: AdapterTools): ReturnType<NonNullable<Adapter['wire']>> {
+  const ended = new AbortController()
+  const { model, call } = await prepared(source, options, request, tools, ended.signal)
+  const digest = await new Promise<string>((resolve, reject) => {
+    onWire(ended.signal, (seen) => {
+      resolve(seen)
+      return 'stop'
+    })
+    Promise.resolve(model.doStream(call as never)).then(() => reject(new NotSent('the package sends no body that can be seen')), reject)
+  })
+  return { digest, adapter: await recordOf(model, options) }
+}
+
+async function prepared(source: ModelSource, options: AiSdkOptions, request: Request, tools: AdapterTools, signal: AbortSignal): Promise<{ readonly model: KnownModel; readonly call: Call }> {
+  const model = await modelOf(source, tools.model)
+  const taking = takingOf(options, model.provider)
+  const prompt = toPrompt(await mappingOf(request, tools, taking), taking, options, model.specificationVersion)
+  const extras = options.providerOptions ? options.providerOptions(request.config) : providerOptions(request.config, model.provider)
+  return { model, call: { ...toCall(request.config, request.tools, extras), prompt, headers: options.headers?.() ?? {}, abortSignal: signal } }
+}
+
+async function recordOf({ provider, specificationVersion }: KnownModel, options: AiSdkOptions): Promise<AdapterRecord> {
+  const { systemMessages, reasoning } = options
+  const made = await options.package?.() ?? PACKAGE
+  return { ...made, options: digestOf({ provider, specificationVersion, ...(systemMessages && { systemMessages }), ...(reasoning && { reasoning }), mapping: PACKAGE.version }) }
+}
+
+function secretsOf(options: AiSdkOptions): Secrets {
+  const secrets = new Secrets()
+  for (const secret of options.secrets?.() ?? []) secrets.add(secret)
+  for (const [name, value] of Object.entries(options.headers?.() ?? {})) secrets.request('', [[name, value]]).value(value)
+  return secrets
+}
+
 interface Sent {
   /** Digest of the body, as soon as it is sent; nothing where it cannot be seen. */
-  readonly wire: Promise<string | undefined>
-  readonly result: Promise<LanguageModelV3StreamResult>
+  readonly digest: Promise<string | undefined>
+  readonly result: Promise<{ readonly stream: ReadableStream<unknown> }>
 }
 
-function send(model: LanguageModelV3, call: Parameters<LanguageModelV3['doStream']>[0]): Sent {
-  const seen = new Promise<string>((resolve) => onWire(call.abortSignal!, resolve))
-  const result = Promise.resolve(model.doStream(call))
+function send(model: KnownModel, call: Call): Sent {
+  const seen = new Promise<string>((resolve) => onWire(call.abortSignal!, (digest) => {
+    resolve(digest)
+    return 'go'
+  }))
+  const result = Promise.resolve(model.doStream(call as never))
   const settled = result.then(() => undefined, () => undefined)
-  return { wire: Promise.race([seen, settled]), result }
+  return { digest: Promise.race([seen, settled]), result }
 }
 
-function mappingOf({ systemMessages = 'system', reasoning = 'keep', toolImages = 'result', arguments: form = 'object' }: AiSdkOptions): Mapping {
-  return { systemMessages, reasoning, toolImages, arguments: form }
+/** An error of the AI SDK in our words: what a provider answered, or what the package refused before anything was sent. */
+function known(error: unknown, provider: string): unknown {
+  if (!(error instanceof Error)) return error
+  const { statusCode, responseHeaders, responseBody, url, name, value } = error as Error & Readonly<Record<string, unknown>>
+  if (typeof statusCode === 'number' && statusCode >= 400) {
+    const body = typeof responseBody === 'string' && responseBody !== '' ? responseBody : error.message
+    return new BadResponse({ status: statusCode, headers: (responseHeaders ?? {}) as Record<string, string>, body: body.slice(0, 65_536), url: typeof url === 'string' ? url : '' })
+  }
+  if (name === 'AI_LoadAPIKeyError') return new ModelError({ kind: 'auth', message: error.message })
+  if (/^AI_(JSONParse|TypeValidation|InvalidResponseData|EmptyResponseBody)Error$/.test(name)) return malformed(error, value, provider)
+  const isLocal = /^AI_/.test(name) && name !== 'AI_APICallError'
+  return isLocal ? new ModelError({ kind: 'invalid', message: `${provider} cannot be asked this: ${error.message}` }) : error
+}
+
+/** What the package took for a malformed chunk may be a report in a shape it does not know. */
+function malformed(error: Error, value: unknown, provider: string): unknown {
+  if (typeof value === 'object' && value !== null && 'error' in value) return new BadResponse({ status: 500, headers: {}, body: JSON.stringify(value), url: '' })
+  return new ModelError({ kind: 'network', message: `${provider} sent what is no part of an answer: ${error.message}` })
 }

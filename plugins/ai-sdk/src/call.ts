@@ -1,25 +1,19 @@
-import type { LanguageModelV3CallOptions, LanguageModelV3FunctionTool, SharedV3ProviderOptions } from '@ai-sdk/provider'
 import { type CallConfig, type JsonObject, type ToolSchema, defined } from '@headrace/message'
+import { toolName } from '@headrace/wire'
+import type { Call } from './specification.ts'
 
 /** Everything of a call but its prompt, signal and headers. */
-export function toCall(
-  config: CallConfig,
-  tools: readonly ToolSchema[] | undefined,
-  providerOptions: SharedV3ProviderOptions | undefined,
-): Omit<LanguageModelV3CallOptions, 'prompt'> {
-  const { temperature, topP, maxOutputTokens, stop } = config
+export function toCall(config: CallConfig, tools: readonly ToolSchema[] | undefined, providerOptions: JsonObject | undefined): Omit<Call, 'prompt'> {
+  const { temperature, topP, maxOutputTokens, stop, output } = config
   return defined({
     temperature,
     topP,
     maxOutputTokens,
     stopSequences: stop === undefined ? undefined : [...stop],
-    tools: tools?.map(toTool),
+    tools: tools?.map(({ name, description, parameters }) => ({ type: 'function', name: toolName(name), description, inputSchema: parameters })),
+    responseFormat: output === undefined ? undefined : { type: 'json', schema: output, name: 'output' },
     providerOptions,
   })
-}
-
-function toTool({ name, description, parameters }: ToolSchema): LanguageModelV3FunctionTool {
-  return { type: 'function', name, description, inputSchema: parameters }
 }
 
 /** Where the providers of the AI SDK take a reasoning effort; the others call it `reasoningEffort`. */
@@ -28,11 +22,16 @@ const EFFORT: Readonly<Record<string, (effort: string) => JsonObject>> = {
   google: (effort) => ({ thinkingConfig: { thinkingLevel: effort } }),
 }
 
-/** `config.providerOptions`, by provider as in the AI SDK, with the reasoning effort where this provider looks for it. */
-export function providerOptions(config: CallConfig, provider: string): SharedV3ProviderOptions | undefined {
-  const given = config.providerOptions as SharedV3ProviderOptions | undefined
-  if (config.reasoningEffort === undefined) return given
-  const [key = provider] = provider.split('.')
-  const effort = Object.hasOwn(EFFORT, key) ? EFFORT[key]!(config.reasoningEffort) : { reasoningEffort: config.reasoningEffort }
-  return { ...given, [key]: { ...effort, ...given?.[key] } as SharedV3ProviderOptions[string] }
+/**
+ * `config.providerOptions`, by provider as in the AI SDK, with the reasoning effort where this provider looks for it. OpenAI's Responses
+ * store nothing: an answer that is kept there would come back as a reference, and the log would not hold what the model sees (L1).
+ */
+export function providerOptions(config: CallConfig, provider: string): JsonObject | undefined {
+  const given = config.providerOptions as Readonly<Record<string, JsonObject>> | undefined
+  const [key = provider, kind] = provider.split('.')
+  const effort = config.reasoningEffort === undefined ? {} : Object.hasOwn(EFFORT, key) ? EFFORT[key]!(config.reasoningEffort) : { reasoningEffort: config.reasoningEffort }
+  const own: JsonObject = { ...(kind === 'responses' && { store: false }), ...effort }
+  if (Object.keys(own).length === 0) return given
+  const name = kind === 'responses' ? 'openai' : key
+  return { ...given, [name]: { ...own, ...given?.[name] } }
 }

@@ -1,11 +1,7 @@
-import type { LanguageModelV3StreamPart, LanguageModelV3ToolCall, SharedV3ProviderMetadata, SharedV3Warning } from '@ai-sdk/provider'
-import { ModelError } from '@headrace/agent'
-import type { Chunk, JsonObject } from '@headrace/message'
-import { toFinish } from './finish.ts'
+import type { Chunk, FinishReason, JsonObject, ToolSchema, Usage } from '@headrace/message'
+import { Told, finishOf, ownName } from '@headrace/wire'
 import { mergeMetadata } from './metadata.ts'
-import { toUsage } from './usage.ts'
-
-type Part<Type extends LanguageModelV3StreamPart['type']> = Extract<LanguageModelV3StreamPart, { type: Type }>
+import type { StreamPart } from './specification.ts'
 
 interface Call {
   readonly index: number
@@ -16,116 +12,138 @@ interface Call {
   readonly metadata: JsonObject | undefined
 }
 
-/** An error part, to be told like any other failure. */
-export class StreamFailure extends Error {
-  readonly reason: unknown
-
-  constructor(reason: unknown) {
-    super('the stream reported an error')
-    this.reason = reason
-  }
-}
+type Fields = Readonly<Record<string, unknown>>
 
 /**
  * Turns the parts of one answer into chunks, keeping no text. The metadata of a text or reasoning block comes in an empty chunk
  * of its own at the block's end: a chunk with metadata closes its block.
  */
 export class ChunkReader {
-  readonly #provider: string
-  readonly #warn: (message: string) => void
-  readonly #calls = new Map<string, Call>()
+  private readonly tools: readonly ToolSchema[]
+  private readonly warn: (message: string) => void
+  private readonly calls = new Map<string, Call>()
   /** Calls that the provider runs itself, which are none of ours. */
-  readonly #foreign = new Set<string>()
-  readonly #metadata = new Map<string, JsonObject>()
-  #finished = false
+  private readonly foreign = new Set<string>()
+  private readonly metadata = new Map<string, JsonObject>()
+  private isFinished = false
 
-  constructor(provider: string, warn: (message: string) => void) {
-    this.#provider = provider
-    this.#warn = warn
+  constructor(tools: readonly ToolSchema[], warn: (message: string) => void) {
+    this.tools = tools
+    this.warn = warn
   }
 
-  /** Whether the model has said that it is done. */
+  /** Whether the model has said, in a word of its own, why it stopped. */
   get finished(): boolean {
-    return this.#finished
+    return this.isFinished
   }
 
-  /** @throws StreamFailure, ModelError */
-  read(part: LanguageModelV3StreamPart): readonly Chunk[] {
+  /** @throws Told */
+  read(part: StreamPart): readonly Chunk[] {
     switch (part.type) {
-      case 'text-start': case 'text-delta': case 'text-end': return this.#block('text', part)
-      case 'reasoning-start': case 'reasoning-delta': case 'reasoning-end': return this.#block('reasoning', part)
-      case 'tool-input-start': return this.#start(part)
-      case 'tool-input-delta': return this.#delta(part)
-      case 'tool-call': return this.#call(part)
-      case 'finish': return this.#finish(part)
-      case 'error': throw new StreamFailure(part.error)
+      case 'text-start': case 'text-delta': case 'text-end': return this.block('text', part)
+      case 'reasoning-start': case 'reasoning-delta': case 'reasoning-end': return this.block('reasoning', part)
+      case 'tool-input-start': return this.start(part)
+      case 'tool-input-delta': return this.delta(part)
+      case 'tool-call': return this.call(part)
+      case 'finish': return this.finish(part)
+      case 'error': throw part['error'] instanceof Error ? part['error'] : new Told(part['error'])
+      case 'response-metadata': return [{ type: 'response', ...textAs('id', part['id']), ...textAs('model', part['modelId']) }]
       case 'stream-start':
-        for (const warning of part.warnings) this.#warn(wordsOf(warning))
+        for (const warning of part['warnings'] as readonly Fields[] ?? []) this.warn(wordsOf(warning))
         return []
       case 'file':
-        this.#warn(`the model sent a file of type ${part.mediaType}, which was left out`)
+        this.warn(`the model sent a file of type ${String(part['mediaType'])}, which was left out`)
         return []
       default: return []
     }
   }
 
-  #block(type: 'text' | 'reasoning', part: Part<`${'text' | 'reasoning'}-${'start' | 'delta' | 'end'}`>): Chunk[] {
-    const key = `${type} ${part.id}`
-    const metadata = mergeMetadata(this.#metadata.get(key), part.providerMetadata)
-    if (part.type === 'text-end' || part.type === 'reasoning-end') {
-      this.#metadata.delete(key)
+  private block(type: 'text' | 'reasoning', part: StreamPart): Chunk[] {
+    const key = `${type} ${String(part['id'])}`
+    const metadata = mergeMetadata(this.metadata.get(key), part['providerMetadata'])
+    if (part.type.endsWith('-end')) {
+      this.metadata.delete(key)
       return metadata === undefined ? [] : [{ type, text: '', metadata }]
     }
-    if (metadata !== undefined) this.#metadata.set(key, metadata)
-    return 'delta' in part && part.delta !== '' ? [{ type, text: part.delta }] : []
+    if (metadata !== undefined) this.metadata.set(key, metadata)
+    const { delta } = part
+    return typeof delta === 'string' && delta !== '' ? [{ type, text: delta }] : []
   }
 
-  #start({ id, toolName, providerExecuted, inputEncoding, providerMetadata }: Part<'tool-input-start'>): Chunk[] {
-    if (providerExecuted) {
-      this.#foreign.add(id)
+  private start(part: StreamPart): Chunk[] {
+    const id = String(part['id'])
+    if (part['providerExecuted'] === true) {
+      this.foreign.add(id)
       return []
     }
-    return [this.#open(id, toolName, providerMetadata, inputEncoding === 'text')]
+    return [this.open(id, String(part['toolName']), part['providerMetadata'], part['inputEncoding'] === 'text')]
   }
 
-  #open(id: string, name: string, metadata: SharedV3ProviderMetadata | undefined, raw: boolean): Chunk {
-    const call = { index: this.#calls.size, sent: 0, raw, metadata: mergeMetadata(undefined, metadata) }
-    this.#calls.set(id, call)
-    return { type: 'tool-call', index: call.index, id, name, ...call.metadata === undefined ? {} : { metadata: call.metadata } }
+  private open(id: string, name: string, metadata: unknown, raw: boolean): Chunk {
+    const call = { index: this.calls.size, sent: 0, raw, metadata: mergeMetadata(undefined, metadata) }
+    this.calls.set(id, call)
+    return { type: 'tool-call', index: call.index, id, name: ownName(name, this.tools), ...call.metadata === undefined ? {} : { metadata: call.metadata } }
   }
 
-  #delta({ id, delta }: Part<'tool-input-delta'>): Chunk[] {
-    const call = this.#calls.get(id)
-    if (!call || call.raw || delta === '') return []
+  private delta(part: StreamPart): Chunk[] {
+    const call = this.calls.get(String(part['id']))
+    const { delta } = part
+    if (!call || call.raw || typeof delta !== 'string' || delta === '') return []
     call.sent += delta.length
     return [{ type: 'tool-call', index: call.index, arguments: delta }]
   }
 
   /** Repeats what the deltas said, or says it for the first time. */
-  #call({ toolCallId: id, toolName, input, providerExecuted, providerMetadata }: LanguageModelV3ToolCall): Chunk[] {
-    if (providerExecuted || this.#foreign.has(id)) return []
-    const chunks: Chunk[] = this.#calls.has(id) ? [] : [this.#open(id, toolName, undefined, false)]
-    const call = this.#calls.get(id)!
-    const metadata = providerMetadata && mergeMetadata(call.metadata, providerMetadata)
+  private call(part: StreamPart): Chunk[] {
+    const id = String(part['toolCallId'])
+    if (part['providerExecuted'] === true || this.foreign.has(id)) return []
+    const input = typeof part['input'] === 'string' ? part['input'] : JSON.stringify(part['input'] ?? {})
+    const chunks: Chunk[] = this.calls.has(id) ? [] : [this.open(id, String(part['toolName']), undefined, false)]
+    const call = this.calls.get(id)!
+    const metadata = part['providerMetadata'] === undefined ? undefined : mergeMetadata(call.metadata, part['providerMetadata'])
     const rest = call.sent === 0 && input !== '' ? { arguments: input } : {}
     call.sent += input.length
     if (metadata === undefined && !('arguments' in rest)) return chunks
     return [...chunks, { type: 'tool-call', index: call.index, ...rest, ...metadata === undefined ? {} : { metadata } }]
   }
 
-  #finish({ finishReason, usage }: Part<'finish'>): Chunk[] {
-    const reason = toFinish(finishReason, this.#calls.size > 0)
-    if (reason === undefined) {
-      const word = JSON.stringify(finishReason.raw ?? 'error')
-      throw new ModelError({ kind: 'server', message: `${this.#provider} stopped with ${word} instead of an answer` })
-    }
-    this.#finished = true
+  private finish({ finishReason, usage }: StreamPart): Chunk[] {
+    const { unified, raw } = (typeof finishReason === 'string' ? { unified: finishReason === 'unknown' ? 'other' : finishReason, raw: finishReason === 'unknown' ? undefined : finishReason } : finishReason ?? {}) as { unified?: string; raw?: string }
+    // A word of the package's own, for a stream that ended before the model had said any.
+    const isCut = unified === undefined || unified === 'interrupted' || (unified === 'other' && (raw === undefined || raw === ''))
+    if (isCut) return []
+    const called = this.calls.size > 0
+    const reason: FinishReason | undefined = unified === 'error' ? undefined : unified === 'content-filter' ? 'refusal' : finishOf(unified === 'other' ? raw! : unified, called)
+    if (reason === undefined) throw new Told({ error: { message: `it stopped with ${JSON.stringify(raw ?? 'error')} instead of an answer` } })
+    this.isFinished = true
     const bill = toUsage(usage)
     return [...bill ? [{ type: 'usage' as const, usage: bill }] : [], { type: 'finish', reason }]
   }
 }
 
-function wordsOf(warning: SharedV3Warning): string {
-  if (warning.type === 'other') return warning.message
-  return `${warning.type}: ${warning.feature}${warning.details === undefined ? '' : ` (${warning.details})`}`
+/** A model's bill, flat (v2) or in parts; `undefined` where the provider sent none. */
+function toUsage(usage: unknown): Usage | undefined {
+  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = (usage ?? {}) as Fields
+  const input = (typeof inputTokens === 'object' ? inputTokens ?? {} : { total: inputTokens, cacheRead: cachedInputTokens }) as Fields
+  const output = (typeof outputTokens === 'object' ? outputTokens ?? {} : { total: outputTokens, reasoning: reasoningTokens }) as Fields
+  if (input['total'] === undefined && input['noCache'] === undefined && output['total'] === undefined) return undefined
+  const [cached, written] = [count(input['cacheRead']), count(input['cacheWrite'])]
+  return {
+    input: input['total'] === undefined ? count(input['noCache']) + cached + written : count(input['total']), cached, written, output: count(output['total']),
+    ...(typeof output['reasoning'] === 'number' && { reasoning: count(output['reasoning']) }),
+  }
+}
+
+function count(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0
+}
+
+function textAs<K extends string>(key: K, value: unknown): { readonly [P in K]?: string } {
+  return (typeof value === 'string' && value !== '' ? { [key]: value } : {}) as { readonly [P in K]?: string }
+}
+
+function wordsOf(warning: Fields): string {
+  const { type, feature, setting, details, message } = warning
+  if (typeof message === 'string') return message
+  return `${String(type)}: ${String(feature ?? setting ?? 'something')}${details === undefined ? '' : ` (${String(details)})`}`
 }

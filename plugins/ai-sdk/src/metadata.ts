@@ -1,14 +1,13 @@
-import type { SharedV3ProviderMetadata, SharedV3ProviderOptions } from '@ai-sdk/provider'
 import type { JsonObject } from '@headrace/message'
 
 /** A part with what its provider wants to have back. */
-export function withMetadata<T extends object>(part: T, metadata: JsonObject | undefined): T & { providerOptions?: SharedV3ProviderOptions } {
-  return metadata === undefined ? part : { ...part, providerOptions: metadata as SharedV3ProviderOptions }
+export function withMetadata<T extends object>(part: T, metadata: JsonObject | undefined): T & { readonly providerOptions?: JsonObject } {
+  return metadata === undefined ? part : { ...part, providerOptions: metadata }
 }
 
 /** What a provider wants to have back, as plain JSON and merged provider by provider; `undefined` where there is nothing. */
-export function mergeMetadata(earlier: JsonObject | undefined, later: SharedV3ProviderMetadata | undefined): JsonObject | undefined {
-  if (!later) return earlier
+export function mergeMetadata(earlier: JsonObject | undefined, later: unknown): JsonObject | undefined {
+  if (typeof later !== 'object' || later === null) return earlier
   const result: Record<string, JsonObject> = { ...earlier as Record<string, JsonObject> | undefined }
   // The log takes plain JSON only: no `undefined`, no lone surrogate.
   const plain = JSON.parse(JSON.stringify(later), (_, value: unknown) => typeof value === 'string' ? value.toWellFormed() : value) as object

@@ -1,118 +1,70 @@
-import type {
-  LanguageModelV3FilePart, LanguageModelV3Message, LanguageModelV3Prompt, LanguageModelV3TextPart, LanguageModelV3ToolResultPart,
-} from '@ai-sdk/provider'
-import { type AdapterTools, ModelError } from '@headrace/agent'
-import type { AssistantMessage, ContentBlock, FileBlock, ImageBlock, Request, SystemMessage, ToolMessage, ToolResultBlock, UserMessage } from '@headrace/message'
-import { type ArgumentsForm, toInput } from './arguments.ts'
+import { type Line, type Mapping, type Part, type SaidBlock, type SentResult, type Taking, COMMON_IDS, askedLines, joined, linesOf, toInput } from '@headrace/wire'
 import { withMetadata } from './metadata.ts'
+import type { PromptMessage, PromptPart, Specification } from './specification.ts'
 
 /** How messages are mapped. Each a pure function of the request. */
-export interface Mapping {
-  /** `user`: every system message among the messages goes as the user's, for endpoints that take only one, at the front. */
-  readonly systemMessages: 'system' | 'user'
-  /** Whether earlier reasoning is sent back. */
-  readonly reasoning: 'keep' | 'drop'
-  /** `user`: images of tool results follow the results in a user message, for endpoints whose tool messages are text only. */
-  readonly toolImages: 'result' | 'user'
-  /** Arguments of earlier calls as the model's own text, or as the object it stands for. */
-  readonly arguments: ArgumentsForm
+export interface PromptOptions {
+  /** `user`: system messages in mid-conversation go framed, as the user's. Default: `system` for OpenAI's own models. */
+  readonly systemMessages?: 'system' | 'user'
+  /** Whether earlier reasoning is sent back, to the model that wrote it. Default: `keep`. */
+  readonly reasoning?: 'keep' | 'drop'
 }
 
-type UserPart = LanguageModelV3TextPart | LanguageModelV3FilePart
-type AssistantPart = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number]
-type Output = LanguageModelV3ToolResultPart['output']
-/** What is kept as a blob. */
-type Kept = ImageBlock | FileBlock
-type Load = (block: Kept) => Promise<string>
+/** What any model of the AI SDK takes; its package refuses what its provider does not. */
+export function takingOf({ systemMessages }: PromptOptions, provider: string): Taking {
+  const system = systemMessages ?? (/^(openai|azure)\b/.test(provider) ? 'system' : 'user')
+  return { ids: COMMON_IDS, system: system === 'system' ? 'anywhere' : 'front', images: true, files: true }
+}
 
-/** A request's system text and messages as the AI SDK has them. */
-export async function toPrompt(request: Request, mapping: Mapping, tools: AdapterTools): Promise<LanguageModelV3Prompt> {
-  const load: Load = async ({ type, digest }) => {
-    const bytes = await tools.blob(digest)
-    if (!bytes) throw new ModelError({ kind: 'invalid', message: `the ${type} ${digest} is not in the session's store, though the log names it` })
-    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
-  }
-  const prompt: LanguageModelV3Prompt = request.system === undefined ? [] : [{ role: 'system', content: request.system }]
-  /** Images and files of the tool results that stand together. */
-  let aside: Kept[] = []
-  const flush = async () => {
-    if (aside.length > 0) prompt.push({ role: 'user', content: await labelled(aside, load) })
-    aside = []
-  }
-  for (const message of request.messages) {
-    if (message.role !== 'tool') await flush()
-    if (message.content.length === 0) continue
-    switch (message.role) {
-      case 'system': prompt.push(await toSystem(message, mapping, load)); break
-      case 'user': prompt.push({ role: 'user', content: await toParts(message.content, load) }); break
-      case 'assistant': prompt.push(...toAssistant(message, mapping)); break
-      case 'tool': prompt.push(await toTool(message, mapping, load, aside)); break
+/** A request's system text and messages as a specification has them; results of one step stand in one message. */
+export function toPrompt(mapping: Mapping, taking: Taking, { reasoning = 'keep' }: PromptOptions, version: Specification): readonly PromptMessage[] {
+  const { system } = mapping.request
+  const prompt: PromptMessage[] = system === undefined ? [] : [{ role: 'system', content: system }]
+  const says: Parameters<typeof linesOf>[2] = ({ content }) => content.some((block) => block.type === 'tool-call' || (block.type === 'text' && block.text.trim() !== ''))
+  for (const line of askedLines(linesOf(mapping, taking, says))) {
+    switch (line.role) {
+      case 'system': prompt.push({ role: 'system', content: joined(line.parts) }); break
+      case 'user': prompt.push({ role: 'user', content: line.parts.map((part) => toPart(part, version)) }); break
+      case 'assistant': prompt.push({ role: 'assistant', content: toParts(line, reasoning) }); break
+      case 'results': prompt.push({ role: 'tool', content: line.results.map((result) => toResult(result, version)) })
     }
   }
-  await flush()
   return prompt
 }
 
-/** The AI SDK's system message is a text: one with images goes as the user's, so that nothing is lost or moved. */
-async function toSystem(message: SystemMessage, { systemMessages }: Mapping, load: Load): Promise<LanguageModelV3Message> {
-  const asText = systemMessages === 'system' && message.content.every(({ type }) => type === 'text')
-  return asText ? { role: 'system', content: joined(message.content) } : { role: 'user', content: await toParts(message.content, load) }
+function toPart(part: Part, version: Specification): PromptPart {
+  if (part.type === 'text') return { type: 'text', text: part.text }
+  return { type: 'file', mediaType: part.mediaType, data: dataOf(part.data, version), ...(part.name !== undefined && { filename: part.name }) }
 }
 
-function toParts(content: UserMessage['content'], load: Load): Promise<UserPart[]> {
-  return Promise.all(content.map(async (block): Promise<UserPart> => {
-    return block.type === 'text' ? withMetadata({ type: 'text', text: block.text }, block.metadata) : toFile(block, load)
-  }))
+function dataOf(data: string, version: Specification): unknown {
+  return version === 'v4' ? { type: 'data', data } : data
 }
 
-async function toFile(block: Kept, load: Load): Promise<LanguageModelV3FilePart> {
-  const part = { type: 'file', mediaType: block.mediaType, data: await load(block) } as const
-  return block.type === 'file' && block.name !== undefined ? { ...part, filename: block.name } : part
+/** Reasoning at the end led to nothing, and is refused by some. */
+function toParts({ blocks, kinship }: Extract<Line, { role: 'assistant' }>, reasoning: 'keep' | 'drop'): readonly PromptPart[] {
+  const parts = blocks.flatMap((block): PromptPart[] => toAssistantPart(block, kinship === 'self' ? block.metadata : undefined, reasoning === 'keep' && kinship === 'self'))
+  return parts.slice(0, parts.findLastIndex(({ type }) => type !== 'reasoning') + 1)
 }
 
-/** Nothing where nothing is left: providers refuse an empty message. */
-function toAssistant(message: AssistantMessage, mapping: Mapping): LanguageModelV3Message[] {
-  const content = message.content.flatMap((block): AssistantPart[] => {
-    const { metadata } = block
-    switch (block.type) {
-      case 'text': return [withMetadata({ type: 'text', text: block.text }, metadata)]
-      case 'reasoning': return mapping.reasoning === 'drop' ? [] : [withMetadata({ type: 'reasoning', text: block.text }, metadata)]
-      case 'tool-call': {
-        const input = toInput(block.arguments, mapping.arguments)
-        return [withMetadata({ type: 'tool-call', toolCallId: block.id, toolName: block.name, input }, metadata)]
-      }
-    }
-  })
-  return content.length === 0 ? [] : [{ role: 'assistant', content }]
-}
-
-async function toTool(message: ToolMessage, mapping: Mapping, load: Load, aside: Kept[]): Promise<LanguageModelV3Message> {
-  const [block] = message.content
-  const output = await toOutput(block, mapping, load, aside)
-  return { role: 'tool', content: [{ type: 'tool-result', toolCallId: block.id, toolName: block.name, output }] }
-}
-
-async function toOutput(block: ToolResultBlock, { toolImages }: Mapping, load: Load, aside: Kept[]): Promise<Output> {
-  if (toolImages === 'result' && block.content.some(({ type }) => type !== 'text')) {
-    const value = await Promise.all(block.content.map(async (part) => part.type === 'text'
-      ? { type: 'text' as const, text: part.text }
-      : { type: part.type === 'image' ? 'image-data' as const : 'file-data' as const, data: await load(part), mediaType: part.mediaType }))
-    return { type: 'content', value }
+function toAssistantPart(block: SaidBlock, metadata: SaidBlock['metadata'], keep: boolean): PromptPart[] {
+  switch (block.type) {
+    case 'text': return block.text.trim() === '' ? [] : [withMetadata({ type: 'text', text: block.text }, metadata)]
+    case 'reasoning': return keep ? [withMetadata({ type: 'reasoning', text: block.text }, metadata)] : []
+    case 'tool-call': return [withMetadata({ type: 'tool-call', toolCallId: block.id, toolName: block.name, input: toInput(block.arguments) }, metadata)]
   }
-  const value = joined(block.content.map((part) => part.type === 'text' ? part : { type: 'text', text: label(part, aside.push(part)) }))
-  return { type: block.error ? 'error-text' : 'text', value }
 }
 
-async function labelled(images: readonly Kept[], load: Load): Promise<UserPart[]> {
-  const parts = await Promise.all(images.map(async (image, index) => [{ type: 'text' as const, text: label(image, index + 1) }, await toFile(image, load)]))
-  return parts.flat()
+function toResult({ id, name, parts, error }: SentResult, version: Specification): PromptPart {
+  const isText = parts.every(({ type }) => type === 'text')
+  const output = isText ? { type: error ? 'error-text' : 'text', value: joined(parts) } : { type: 'content', value: parts.map((part) => toOutputPart(part, version)) }
+  return { type: 'tool-result', toolCallId: id, toolName: name, output }
 }
 
-function label({ type }: Kept, number: number): string {
-  return `[${type} ${number}]`
-}
-
-/** Blocks as one text, a line each at least, for places that take no blocks. */
-function joined(content: readonly ContentBlock[]): string {
-  return content.map((block) => block.type === 'text' ? block.text : '').join('\n')
+/** The three specifications have three words for an image in a result. */
+function toOutputPart(part: Part, version: Specification): PromptPart {
+  if (part.type === 'text') return { type: 'text', text: part.text }
+  const { mediaType, data } = part
+  if (version === 'v4') return { type: 'file', mediaType, data: dataOf(data, version) }
+  return { type: version === 'v2' ? 'media' : part.kind === 'image' ? 'image-data' : 'file-data', data, mediaType }
 }

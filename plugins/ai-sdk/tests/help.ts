@@ -4,8 +4,6 @@ import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3Stream
 import { type Adapter, type AdapterTools, ModelError } from '@headrace/agent'
 import { type CallConfig, type Chunk, type Failure, type Message, type Request, splitModel } from '@headrace/message'
 import { afterEach } from 'vitest'
-import type { ProviderConfig } from '@headrace/plugin-ai-sdk'
-import { openAICompatible } from '../src/openai-compatible.ts'
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {
@@ -29,10 +27,6 @@ export async function rawServer(handle: (request: IncomingMessage, response: Ser
     server.close()
   })
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
-}
-
-export function endpoint(baseURL: string, options: Omit<ProviderConfig, 'baseURL'> & { maxTokens?: 'max_completion_tokens' } = {}, warn: (message: string) => void = () => {}): Adapter {
-  return openAICompatible({ name: 'local', needsKey: false, baseURL, ...options }, warn)
 }
 
 export function request(messages: readonly Message[] = [user('Hello')], rest: Partial<Omit<Request, 'messages' | 'config'>> & { config?: Partial<CallConfig> } = {}): Request {

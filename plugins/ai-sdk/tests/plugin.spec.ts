@@ -1,18 +1,16 @@
 import * as agentPlugin from '@headrace/agent'
+import { type Chunk, sha256 } from '@headrace/message'
 import { createModelServer } from '@headrace/model-server'
-import type { Chunk } from '@headrace/message'
 import * as aiSdk from '@headrace/plugin-ai-sdk'
 import { Context } from 'cordis'
-import { afterEach, describe, expect, it, vi } from 'vitest'
-import { finish, model, request, text, use } from './help.ts'
+import { describe, expect, it } from 'vitest'
+import { finish, model, request, text, toolsFor, use } from './help.ts'
 
-afterEach(() => vi.unstubAllEnvs())
-
-async function app(config?: aiSdk.Config): Promise<{ ctx: Context; unload(): Promise<unknown> }> {
+async function app(config?: aiSdk.Config): Promise<Context> {
   const ctx = new Context()
   await ctx.plugin(agentPlugin, {})
-  const fiber = await ctx.plugin(aiSdk, config)
-  return { ctx, unload: () => fiber.dispose() }
+  await ctx.plugin(aiSdk, config)
+  return ctx
 }
 
 async function ask(ctx: Context, provider: string, name = 'm'): Promise<Chunk[]> {
@@ -22,58 +20,40 @@ async function ask(ctx: Context, provider: string, name = 'm'): Promise<Chunk[]>
 }
 
 describe('the plugin', () => {
-  it('has the presets by name without any config, and takes all of them along when it goes', async () => {
-    const { ctx, unload } = await app()
-    expect(ctx.llm.providers()).toEqual(['deepseek', 'llama.cpp', 'moonshot', 'ollama', 'openai', 'openrouter', 'vllm'])
-    expect(aiSdk.presets().map(({ name }) => name).sort()).toEqual(ctx.llm.providers())
-    await unload()
-    expect(ctx.llm.providers()).toEqual([])
-  })
-
-  it.each([['openai', 'OPENAI_API_KEY'], ['deepseek', 'DEEPSEEK_API_KEY'], ['moonshot', 'MOONSHOT_API_KEY'], ['openrouter', 'OPENROUTER_API_KEY']])('asks for the key of %s in %s', async (provider, variable) => {
-    vi.stubEnv(variable, '')
-    vi.stubEnv('HEADRACE_API_KEY', '')
-    const { ctx } = await app()
-    await expect(ask(ctx, provider)).rejects.toThrow(`there is no key for ${provider}: set ${variable} (or HEADRACE_API_KEY)`)
-  })
-
-  it('has no presets where it is told so, and the providers that are configured', async () => {
-    const server = use(await createModelServer(() => 'Hello.'))
-    const { ctx } = await app({ presets: false, providers: { mine: { baseURL: `${server.url}/` } } })
-    expect(ctx.llm.providers()).toEqual(['mine'])
-    expect(text(await ask(ctx, 'mine'))).toBe('Hello.')
-    expect(server.requests[0]!.path).toBe('/v1/chat/completions')
-  })
-
-  it('lets a provider change the preset of its name, which then needs no key of the old place', async () => {
-    vi.stubEnv('OPENAI_API_KEY', '')
-    vi.stubEnv('HEADRACE_API_KEY', '')
-    const server = use(await createModelServer(() => 'Hello.'))
-    const { ctx } = await app({ providers: { openai: { baseURL: server.url } } })
-    expect(text(await ask(ctx, 'openai'))).toBe('Hello.')
-  })
-
-  it('lists the models of an endpoint', async () => {
-    const server = use(await createModelServer(() => 'Hello.', { models: ['a', 'b'], apiKey: 'right' }))
-    const { ctx } = await app({ presets: false, providers: { mine: { baseURL: `${server.url}//`, apiKey: 'right' }, wrong: { baseURL: server.url, apiKey: 'wrong' } } })
-    const models = (name: string) => ctx.llm.models(name)
-    expect(await models('mine')).toEqual(['a', 'b'])
-    await expect(models('wrong')).rejects.toMatchObject({ failure: { kind: 'auth', status: 401 } })
-  })
-
   it('takes AI SDK models and providers in code', async () => {
     const fake = model([{ type: 'text-delta', id: 't', delta: 'Hi.' }, finish()])
     const asked: string[] = []
-    const { ctx } = await app({ models: { one: fake, many: (id) => { asked.push(id); return fake } } })
+    const ctx = await app({ models: { one: fake, many: (id) => { asked.push(id); return fake } } })
     expect(text(await ask(ctx, 'one'))).toBe('Hi.')
     expect(text(await ask(ctx, 'many', 'any'))).toBe('Hi.')
     expect(asked).toEqual(['any'])
     await expect(ask(ctx, 'one', 'any')).rejects.toThrow('"m" only')
   })
 
+  it('imports a package when it is used; the body of a request can be made again without being sent', async () => {
+    const server = use(await createModelServer(() => 'Hello.'))
+    const { wire } = aiSdk.packageAdapter({ package: '@ai-sdk/openai', options: { baseURL: server.url, apiKey: 'none-at-all' } })
+    const ctx = await app({ models: { lab: { package: '@ai-sdk/openai', options: { baseURL: server.url, apiKey: 'none-at-all' } } } })
+    const asked = request(undefined, { config: { model: 'lab/m' } })
+    const { digest, adapter } = await wire!(asked, toolsFor(asked))
+    expect(adapter).toMatchObject({ name: '@ai-sdk/openai', version: expect.stringMatching(/^3\./) })
+    expect(server.requests.length + server.refused.length).toBe(0)
+    await ask(ctx, 'lab').catch(() => undefined)
+    expect([...server.requests, ...server.refused].map(({ raw }) => sha256(raw))).toEqual([digest])
+  })
+
+  it('says the line that installs a package that is missing, in a version that fits this Node', async () => {
+    const ctx = await app({ models: { acme: { package: '@ai-sdk/no-such-provider' } } })
+    await expect(ask(ctx, 'acme')).rejects.toThrow(/the package @ai-sdk\/no-such-provider is not installed: npm i @ai-sdk\/no-such-provider/)
+    expect(aiSdk.installLine('@ai-sdk/amazon-bedrock', '20.19.0')).toBe('npm i @ai-sdk/amazon-bedrock@4')
+    expect(aiSdk.installLine('@ai-sdk/anthropic', '20.19.0')).toBe('npm i @ai-sdk/anthropic@3')
+    expect(aiSdk.installLine('@ai-sdk/anthropic', '22.12.0')).toBe('npm i @ai-sdk/anthropic')
+    expect(aiSdk.installLine('some-provider', '20.19.0')).toBe('npm i some-provider')
+  })
+
   it('tells once in the log what a model cannot do', async () => {
     const fake = model([{ type: 'stream-start', warnings: [{ type: 'unsupported', feature: 'seed' }] }, finish()])
-    const { ctx } = await app({ models: { one: fake } })
+    const ctx = await app({ models: { one: fake } })
     const lines: unknown[] = []
     ctx.logger.exporter({ levels: { default: 3 }, export: (message: { body?: unknown[]; args?: unknown[] }) => lines.push(JSON.stringify(message)) } as never)
     await ask(ctx, 'one')
@@ -82,19 +62,10 @@ describe('the plugin', () => {
   })
 
   it.each([
-    [{ providers: { mine: {} } }, /providers\.mine has no baseURL/],
-    [{ providers: { mine: { baseURL: 'localhost:8000' } } }, /providers\.mine\.baseURL must be/],
-    [{ providers: { 'a/b': { baseURL: 'http://localhost' } } }, /"a\/b" cannot name a provider/],
-    [{ providers: { mine: { baseURL: 'http://localhost', timeout: 0 } } }, /timeout/],
-    [{ providers: { mine: { baseURL: 'http://localhost', systemMessages: 'assistant' as never } } }, /systemMessages/],
+    [{ models: { mine: {} } }, /models\.mine names no package/],
+    [{ models: { mine: { package: 'x', key: 'y' } } }, /models\.mine has no field "key"/],
+    [{ models: { 'a/b': { package: 'x' } } }, /"a\/b" cannot name a provider/],
   ])('refuses %j', async (config, message) => {
-    await expect(app(config)).rejects.toThrow(message)
-  })
-
-  it('marks keys as secrets', () => {
-    const provider = aiSdk.Config.dict!.providers!.inner!
-    expect(provider.dict!.apiKey!.meta.role).toBe('secret')
-    expect(provider.dict!.headers!.inner!.meta.role).toBe('secret')
-    expect(provider.dict!.query!.inner!.meta.role).toBe('secret')
+    await expect(app(config as never)).rejects.toThrow(message)
   })
 })

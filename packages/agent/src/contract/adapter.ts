@@ -1,4 +1,4 @@
-import type { Chunk, Digest, Request } from '@headrace/message'
+import type { AdapterRecord, Chunk, Digest, Request } from '@headrace/message'
 
 /** What an adapter needs beside the request. */
 export interface AdapterTools {
@@ -17,6 +17,14 @@ export interface AdapterTools {
 export interface Adapter {
   /** Streams the answer to a request; honours `request.signal`. @throws ModelError */
   stream(request: Request, tools: AdapterTools): AsyncIterable<Chunk>
+  /** Makes the body of a request again, without sending it: what `headrace verify --wire` compares. @throws ModelError */
+  wire?(request: Request, tools: AdapterTools): Promise<WireRecord>
   /** Models it knows of, where it can tell. */
   models?(): Promise<readonly string[]>
+}
+
+/** The digest of a body, and what made it. */
+export interface WireRecord {
+  readonly digest: Digest
+  readonly adapter: AdapterRecord
 }

@@ -24,7 +24,7 @@ export class AdapterRegistry {
   refusal(provider: string): string | undefined {
     if (this.adapters.has(provider)) return undefined
     const known = [...this.adapters.keys()]
-    return `there is no provider ${JSON.stringify(provider)}${nearest(provider, known)}; ${known.length === 0 ? 'load a model plugin, e.g. @headrace/plugin-ai-sdk' : `there is ${known.join(', ')}`}`
+    return `there is no provider ${JSON.stringify(provider)}${nearest(provider, known)}; ${known.length === 0 ? 'load a model plugin, e.g. @headrace/plugin-models' : `there is ${known.join(', ')}`}`
   }
 
   /** @throws AgentError for a request of a session that its log does not hold (L1); ModelError for an unknown provider */

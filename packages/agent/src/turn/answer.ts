@@ -1,15 +1,26 @@
-import { type AssistantMessage, type Chunk, type Digest, type FinishReason, type JsonObject, type OnRepair, type ReasoningBlock, type TextBlock, type ToolCallBlock, type Usage, copyJson, defined, toWellFormed } from '@headrace/message'
+import { type AdapterRecord, type AssistantMessage, type Chunk, type Digest, type FinishReason, type JsonObject, type OnRepair, type ReasoningBlock, type TextBlock, type ToolCallBlock, type Usage, copyJson, defined, toWellFormed } from '@headrace/message'
 import { ModelError } from '../contract/error.ts'
 import { toChunk } from './chunk.ts'
 
 type Draft<B> = { -readonly [K in keyof B]: B[K] }
 type DraftBlock = Draft<TextBlock> | Draft<ReasoningBlock> | Draft<ToolCallBlock>
 
+/** What an answer was besides its message. */
+interface Told {
+  readonly usage?: Usage
+  readonly wire?: Digest
+  readonly finish?: FinishReason
+  readonly adapter?: AdapterRecord
+  readonly response?: { readonly id?: string; readonly model?: string }
+}
+
 /** Collects the chunks of one answer. */
 export class AnswerDraft {
   usage: Usage | undefined
   wire: Digest | undefined
   finish: FinishReason | undefined
+  adapter: AdapterRecord | undefined
+  response: { readonly id?: string; readonly model?: string } | undefined
   private readonly blocks: DraftBlock[] = []
   private readonly calls = new Map<number, Draft<ToolCallBlock>>()
   private size = 0
@@ -32,7 +43,15 @@ export class AnswerDraft {
       case 'reasoning': this.addText(chunk.type, chunk.text, chunk.metadata); break
       case 'tool-call': this.addCall(chunk); break
       case 'usage': this.usage = chunk.usage; break
-      case 'wire': this.wire = chunk.digest; break
+      case 'wire':
+        this.wire = chunk.digest
+        this.adapter = chunk.adapter
+        break
+      case 'response': {
+        const { type: _type, ...response } = chunk
+        this.response = response
+        break
+      }
       case 'finish': this.finish = chunk.reason; break
     }
     return chunk
@@ -85,7 +104,8 @@ export class AnswerDraft {
   }
 
   /** What `request/end` tells of it. */
-  get told(): { readonly usage?: Usage; readonly wire?: Digest; readonly finish?: FinishReason } {
-    return defined({ usage: this.usage, wire: this.wire, finish: this.finish })
+  get told(): Told {
+    const { usage, wire, finish, adapter, response } = this
+    return defined({ usage, wire, finish, adapter, response: response && Object.keys(response).length > 0 ? response : undefined })
   }
 }

@@ -1,4 +1,4 @@
-import { type Chunk, type FinishReason, type Usage, copyJson, defined } from '@headrace/message'
+import { type AdapterRecord, type Chunk, type FinishReason, type Usage, copyJson, defined } from '@headrace/message'
 import { describe } from '../seams/decision-rule.ts'
 import { isObject } from '../seams/guards.ts'
 
@@ -22,7 +22,8 @@ export function toChunk(given: unknown): Chunk | undefined {
     }
     case 'tool-call': return toCall(given)
     case 'usage': return Object.freeze({ type, usage: Object.freeze(toUsage(given.usage)) })
-    case 'wire': return isDigest(given.digest) ? Object.freeze({ type, digest: given.digest as string }) : undefined
+    case 'wire': return isDigest(given.digest) ? Object.freeze(defined({ type, digest: given.digest as string, adapter: toAdapter(given.adapter) } as const)) : undefined
+    case 'response': return Object.freeze(defined({ type, id: textOf(given.id), model: textOf(given.model) } as const))
     case 'finish': {
       const { reason } = given
       if (typeof reason !== 'string') throw wrong(type, 'reason', reason)
@@ -51,14 +52,26 @@ function toCall(given: Record<string, unknown>): Chunk {
 
 /** What a provider left out, or told as what is no number, is 0: an answer that was paid for must not be lost over it. */
 function toUsage(given: unknown): Usage {
-  const { input, cached, written, output } = isObject(given) ? given : {}
+  const { input, cached, written, output, reasoning } = isObject(given) ? given : {}
   const count = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0)
-  return { input: count(input), cached: count(cached), written: count(written), output: count(output) }
+  return { input: count(input), cached: count(cached), written: count(written), output: count(output), ...(reasoning !== undefined && { reasoning: count(reasoning) }) }
 }
 
 /** A proof that is none is left out; the answer stands. */
 function isDigest(value: unknown): boolean {
   return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
+}
+
+/** What made a body; left out where it does not say its name. */
+function toAdapter(given: unknown): AdapterRecord | undefined {
+  if (!isObject(given)) return undefined
+  const [name, version] = [textOf(given.name), textOf(given.version)]
+  return name === undefined || version === undefined ? undefined : Object.freeze(defined({ name, version, options: isDigest(given.options) ? given.options as string : undefined }))
+}
+
+/** What a provider calls its things, no longer than a name is. */
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value.toWellFormed().slice(0, 200).toWellFormed() : undefined
 }
 
 function isGiven(value: unknown): boolean {

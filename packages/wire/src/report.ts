@@ -5,6 +5,8 @@ export interface Report {
   readonly code?: string
   /** HTTP status, where the report itself has one: errors in mid-stream. */
   readonly status?: number
+  /** Milliseconds to wait, where the report itself says so. */
+  readonly retryAfter?: number
   /** Everything that words are looked for in. */
   readonly text: string
 }
@@ -33,12 +35,24 @@ export function reportOf(value: unknown): Report {
   const said = message !== undefined && raw !== undefined && raw !== message ? `${message}: ${raw}` : message ?? raw
   const code = firstText(fields.code, fields.type, fields.status)
   const status = [fields.code, fields.status, fields.status_code].map(Number).find((number) => number >= 400 && number <= 599)
+  const wait = delayIn(fields.details, said)
   return {
+    ...wait === undefined ? {} : { retryAfter: wait },
     ...said === undefined ? {} : { message: said },
     ...code === undefined ? {} : { code },
     ...status === undefined ? {} : { status },
-    text: [said, fields.code, fields.type].filter((item) => typeof item === 'string').join(' '),
+    text: [said, fields.code, fields.type, typeof fields.n_ctx === 'number' ? `n_ctx: ${fields.n_ctx}` : undefined].filter((item) => typeof item === 'string').join(' '),
   }
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+
+/** Google's `RetryInfo { retryDelay: "34.07s" }`; others' "Please try again in 1m2.5s". */
+function delayIn(details: unknown, said: string | undefined): number | undefined {
+  const info = (Array.isArray(details) ? details : []).map((item) => (item as { retryDelay?: unknown } | null)?.retryDelay).find((delay) => typeof delay === 'string') as string | undefined
+  const text = info ?? /(?:try again|retry) in ((?:\d+(?:\.\d+)?(?:ms|[smh]) ?)+)/i.exec(said ?? '')?.[1]
+  const amounts = [...(text ?? '').matchAll(/(\d+(?:\.\d+)?)(ms|[smh])/g)]
+  return amounts.length === 0 ? undefined : Math.ceil(amounts.reduce((sum, [, amount, unit]) => sum + Number(amount) * UNITS[unit!]!, 0))
 }
 
 function firstText(...values: readonly unknown[]): string | undefined {

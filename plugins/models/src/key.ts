@@ -1,5 +1,5 @@
 import { ModelError } from '@headrace/agent'
-import { FALLBACK_KEY_ENV } from './presets.ts'
+import { FALLBACK_KEY_ENV } from './providers.ts'
 
 export interface KeySource {
   readonly name: string

@@ -1,0 +1,144 @@
+import type { AssistantMessage, Digest, JsonObject, Message, ReasoningBlock, Request, TextBlock, ToolCallBlock } from '@headrace/message'
+import { CallIds, type IdRule, toolName } from './ids.ts'
+import { type Kinship, type Target, kinshipOf } from './target.ts'
+
+/** What a request is mapped with. The same parts give the same bytes. */
+export interface Mapping {
+  readonly request: Pick<Request, 'config' | 'system' | 'tools' | 'messages' | 'segments'> & { readonly writers?: readonly (string | undefined)[]; readonly root?: string }
+  readonly target: Target
+  /** Base64 of the blobs that the messages name. */
+  readonly blobs: ReadonlyMap<Digest, string>
+}
+
+/** What a provider takes of a conversation. */
+export interface Taking {
+  readonly ids: IdRule
+  /** `anywhere`: a system message in mid-conversation goes as one. `front`: it is framed, as the user's. */
+  readonly system: 'anywhere' | 'front'
+  readonly images: boolean
+  /** PDF. */
+  readonly files: boolean
+}
+
+export interface TextPart { readonly type: 'text'; readonly text: string }
+export interface MediaPart { readonly type: 'media'; readonly kind: 'image' | 'file'; readonly mediaType: string; readonly data: string; readonly name?: string }
+export type Part = TextPart | MediaPart
+
+/** A call with the id and name under which it is sent. */
+export interface SentCall extends Pick<ToolCallBlock, 'type' | 'arguments' | 'metadata'> { readonly id: string; readonly name: string }
+export type SaidBlock = TextBlock | ReasoningBlock | SentCall
+
+export interface SentResult {
+  readonly id: string
+  readonly name: string
+  readonly parts: readonly Part[]
+  readonly error: boolean
+  /** What the provider wants back of the call that it answers, where the same model made it. */
+  readonly metadata?: JsonObject
+}
+
+/** A line of a conversation. `at` is the index of its (last) message in the request; a line of ours has none. */
+export type Line =
+  | { readonly role: 'system' | 'user'; readonly parts: readonly Part[]; readonly at: number | undefined }
+  | { readonly role: 'assistant'; readonly blocks: readonly SaidBlock[]; readonly kinship: Kinship; readonly at: number | undefined }
+  | { readonly role: 'results'; readonly results: readonly SentResult[]; readonly at: number }
+
+/** Said where a provider wants the user to speak: in front of an answer that nothing asked for, and behind the last one. */
+export const GO_ON = 'Go on.'
+
+/**
+ * The lines of a request's messages. How one is mapped depends on what stands before it and on whom it goes to, never on what stands
+ * behind it. What says nothing is left out; `says` tells whether anything of an answer can be said to this provider.
+ */
+export function linesOf({ request, target, blobs }: Mapping, taking: Taking, says: (said: AssistantMessage, kinship: Kinship) => boolean): readonly Line[] {
+  const ids = new CallIds(taking.ids)
+  const lines: Line[] = []
+  let calls: ReadonlyMap<string, SentCall> = new Map()
+  for (const [at, message] of request.messages.entries()) {
+    switch (message.role) {
+      case 'system':
+      case 'user': {
+        const parts = partsOf(message, taking, blobs)
+        if (parts.length > 0) lines.push(message.role === 'user' ? { role: 'user', parts, at } : systemLine(parts, taking, at))
+        break
+      }
+      case 'assistant': {
+        const kinship = kinshipOf(request.writers?.[at], target)
+        const blocks = message.content.map((block): SaidBlock => block.type === 'tool-call' ? sent(block, ids) : block)
+        calls = callsById(message, blocks, kinship)
+        if (!says(message, kinship)) break
+        if (lines.length === 0 || lines.at(-1)!.role === 'assistant') lines.push({ role: 'user', parts: [{ type: 'text', text: GO_ON }], at: undefined })
+        lines.push({ role: 'assistant', blocks, kinship, at })
+        break
+      }
+      case 'tool': {
+        const [block] = message.content
+        const call = calls.get(block.id)
+        const last = lines.at(-1)
+        const result: SentResult = {
+          id: call?.id ?? block.id, name: call?.name ?? toolName(block.name), parts: partsOf(block, taking, blobs), error: block.error === true,
+          ...(call?.metadata && { metadata: call.metadata }),
+        }
+        if (last?.role === 'results') lines[lines.length - 1] = { role: 'results', results: [...last.results, result], at }
+        else lines.push({ role: 'results', results: [result], at })
+      }
+    }
+  }
+  return lines
+}
+
+/** The same, with the user's word at the end where an answer stands last: providers go on from what was asked, not from an answer. */
+export function askedLines(lines: readonly Line[]): readonly Line[] {
+  const last = lines.findLast(({ role }) => role !== 'system')
+  return last === undefined || last.role === 'assistant' ? [...lines, { role: 'user', parts: [{ type: 'text', text: GO_ON }], at: undefined }] : lines
+}
+
+/** Texts as one, a line each at least, for places that take no parts. */
+export function joined(parts: readonly Part[]): string {
+  return parts.map((part) => part.type === 'text' ? part.text : '').join('\n')
+}
+
+export function isBlankText(text: string): boolean {
+  return text.trim() === ''
+}
+
+/** How an image or a file of a tool result is called where it stands apart. */
+export function mediaLabel(number: number): string {
+  return `[attachment ${number}]`
+}
+
+function systemLine(parts: readonly Part[], { system }: Taking, at: number): Line {
+  const isText = parts.every(({ type }) => type === 'text')
+  if (system === 'anywhere' && isText) return { role: 'system', parts, at }
+  const framed: readonly Part[] = isText
+    ? [{ type: 'text', text: `<system>\n${joined(parts)}\n</system>` }]
+    : [{ type: 'text', text: '<system>' }, ...parts, { type: 'text', text: '</system>' }]
+  return { role: 'user', parts: framed, at }
+}
+
+type Content = Exclude<Message, AssistantMessage | { role: 'tool' }>['content']
+
+function partsOf({ content }: { readonly content: Content }, taking: Taking, blobs: ReadonlyMap<Digest, string>): readonly Part[] {
+  return content.flatMap((block): Part[] => {
+    if (block.type === 'text') return isBlankText(block.text) ? [] : [{ type: 'text', text: block.text }]
+    const kind = block.type
+    const isTaken = kind === 'image' ? taking.images : taking.files && block.mediaType === 'application/pdf'
+    const name = block.type === 'file' ? block.name : undefined
+    const called = `${kind}${name === undefined ? '' : ` ${JSON.stringify(name)}`} (${block.mediaType})`
+    if (!isTaken) return [{ type: 'text', text: `[an ${called} stands here, which this model cannot read]`.replace('an file', 'a file') }]
+    return [{ type: 'media', kind, mediaType: block.mediaType, data: blobs.get(block.digest) ?? '', ...(name !== undefined && { name }) }]
+  })
+}
+
+function sent({ type, id, name, arguments: text, metadata }: ToolCallBlock, ids: CallIds): SentCall {
+  return { type, id: ids.next(id), name: toolName(name), arguments: text, ...(metadata && { metadata }) }
+}
+
+/** By the model's own ids; what is opaque of a call goes to the model that made it alone. */
+function callsById(message: AssistantMessage, blocks: readonly SaidBlock[], kinship: Kinship): ReadonlyMap<string, SentCall> {
+  return new Map(message.content.flatMap((block, index): [string, SentCall][] => {
+    if (block.type !== 'tool-call') return []
+    const { metadata: _opaque, ...call } = blocks[index] as SentCall
+    return [[block.id, kinship === 'self' ? blocks[index] as SentCall : call]]
+  }))
+}

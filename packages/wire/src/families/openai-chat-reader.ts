@@ -1,0 +1,163 @@
+import type { Chunk, FinishReason, JsonObject, ToolSchema, Usage } from '@headrace/message'
+import { argumentsText } from '../arguments.ts'
+import { type AnswerReader, Told, countField, fieldsOf, isRecord, plain, textField } from '../family.ts'
+import { finishOf } from '../finish.ts'
+import { ownName } from '../ids.ts'
+
+interface Call { readonly index: number; id: string }
+
+/**
+ * Reads the chunks of a chat completion, whatever a server leaves out or adds. Of an answer that came whole, in one JSON, `message`
+ * takes the place of `delta`.
+ */
+export class ChatReader implements AnswerReader {
+  private readonly tools: readonly ToolSchema[]
+  /** By the server's own index, the newest of each. */
+  private readonly calls = new Map<number, Call>()
+  private count = 0
+  private last: number | undefined
+  private field: 'reasoning' | undefined
+  private details: JsonObject[] = []
+  private refused = false
+  private word: string | undefined
+  /** Its stream ends by itself. */
+  readonly over = false
+  private told: Chunk | undefined
+
+  constructor(tools: readonly ToolSchema[]) {
+    this.tools = tools
+  }
+
+  get finished(): boolean {
+    return this.word !== undefined
+  }
+
+  read(data: JsonObject): readonly Chunk[] {
+    const { error } = data
+    if (error !== undefined && error !== null && error !== '' && error !== false) throw new Told(data)
+    const choice = Array.isArray(data['choices']) ? fieldsOf(data['choices'].find((item) => fieldsOf(item)['index'] === 0) ?? data['choices'][0]) : {}
+    const delta = fieldsOf(choice['delta'] ?? choice['message'])
+    const thought = this.reasoning(delta)
+    const said = [...this.content(delta), ...this.callsOf(delta)]
+    const chunks = [...this.head(data), ...thought, ...(said.length > 0 ? this.close() : []), ...said]
+    const word = textField(choice['finish_reason'])
+    if (word !== undefined) this.word = word
+    const usage = chatUsage(data['usage'] ?? choice['usage'] ?? fieldsOf(data['x_groq'])['usage'])
+    return usage ? [...chunks, { type: 'usage', usage }] : chunks
+  }
+
+  end(): readonly Chunk[] {
+    if (this.word === undefined) return []
+    const reason: FinishReason | undefined = this.refused ? 'refusal' : finishOf(this.word, this.count > 0)
+    if (reason === undefined) throw new Told({ error: { message: `it stopped with ${JSON.stringify(this.word)} instead of an answer` } })
+    return [...this.opaque(), { type: 'finish', reason }]
+  }
+
+  /** Told once: what the provider calls its answer. */
+  private head(data: JsonObject): Chunk[] {
+    if (this.told) return []
+    const [id, model] = [textField(data['id']), textField(data['model'])]
+    if (id === undefined && model === undefined) return []
+    this.told = { type: 'response', ...(id !== undefined && { id }), ...(model !== undefined && { model }) }
+    return [this.told]
+  }
+
+  private reasoning(delta: JsonObject): Chunk[] {
+    const { reasoning_content: content, reasoning, reasoning_details: details } = delta
+    if (Array.isArray(details)) for (const detail of details) if (isRecord(detail)) this.keep(plain(detail) as JsonObject)
+    const text = textField(content) ?? textField(reasoning) ?? textField(delta['thinking'])
+    if (text === undefined) return []
+    if (textField(content) === undefined && textField(reasoning) !== undefined) this.field = 'reasoning'
+    return [{ type: 'reasoning', text }]
+  }
+
+  /** Pieces of one detail are one detail; the order is theirs. */
+  private keep(detail: JsonObject): void {
+    const last = this.details.at(-1)
+    if (!last || last['type'] !== detail['type'] || last['index'] !== detail['index'] || detail['index'] === undefined) return void this.details.push(detail)
+    const merged: Record<string, JsonObject[string]> = { ...last }
+    for (const [key, value] of Object.entries(detail)) {
+      const own = merged[key]
+      const grows = (key === 'text' || key === 'summary' || key === 'data') && typeof own === 'string' && typeof value === 'string'
+      if (grows) merged[key] = own + value
+      else if (value !== null || own === undefined) merged[key] = value
+    }
+    this.details[this.details.length - 1] = merged
+  }
+
+  /** The name under which reasoning came closes its block. */
+  private close(): Chunk[] {
+    const { field } = this
+    this.field = undefined
+    return field === undefined || this.details.length > 0 ? [] : [{ type: 'reasoning', text: '', metadata: { chat: { field } } }]
+  }
+
+  /** Details come until the end, with calls too; an answer may have details and no text of them. */
+  private opaque(): Chunk[] {
+    return this.details.length > 0 ? [{ type: 'reasoning', text: '', metadata: { chat: { reasoning_details: this.details } } }] : this.close()
+  }
+
+  private content({ content, refusal }: JsonObject): Chunk[] {
+    const said = textField(refusal)
+    if (said !== undefined) this.refused = true
+    const refusals: Chunk[] = said === undefined ? [] : [{ type: 'text', text: said }]
+    if (!Array.isArray(content)) return [...refusals, ...texts('text', content)]
+    return [...refusals, ...content.flatMap((part): Chunk[] => {
+      const { type, text, thinking } = fieldsOf(part)
+      if (type !== 'thinking') return texts('text', text)
+      return Array.isArray(thinking) ? thinking.flatMap((item) => texts('reasoning', fieldsOf(item)['text'])) : texts('reasoning', thinking)
+    })]
+  }
+
+  private callsOf({ tool_calls: list, function_call: old }: JsonObject): Chunk[] {
+    const items = Array.isArray(list) ? list : isRecord(old) ? [{ index: 0, function: old }] : []
+    return items.flatMap((item) => isRecord(item) ? this.call(item) : [])
+  }
+
+  private call(item: JsonObject): Chunk[] {
+    const { name, arguments: given } = fieldsOf(item['function'])
+    const [id, named] = [textField(item['id']), textField(name)]
+    const at = typeof item['index'] === 'number' ? item['index'] : this.placeOf(id)
+    const known = this.calls.get(at)
+    // Some servers give every call the index 0: another id with a name is another call. Others give a new id with each piece, without a name.
+    const isNew = !known || (named !== undefined && id !== undefined && known.id !== '' && known.id !== id)
+    const call = isNew ? { index: this.count++, id: id ?? '' } : known
+    this.calls.set(at, call)
+    this.last = at
+    const extra = item['extra_content']
+    const text = argumentsText(given)
+    const chunk: Chunk = {
+      type: 'tool-call', index: call.index,
+      ...(isNew && id !== undefined && { id }), ...(named !== undefined && isNew && { name: ownName(named, this.tools) }), ...(text !== '' && { arguments: text }),
+      ...(isRecord(extra) && { metadata: { chat: { extra_content: plain(extra) as JsonObject } } }),
+    }
+    return Object.keys(chunk).length > 2 ? [chunk] : []
+  }
+
+  /** Without an index: a new id begins another call, none goes on with the last. */
+  private placeOf(id: string | undefined): number {
+    if (id === undefined) return this.last ?? 0
+    for (const [at, call] of this.calls) if (call.id === id) return at
+    return this.calls.size
+  }
+}
+
+function texts(type: 'text' | 'reasoning', value: unknown): Chunk[] {
+  const text = textField(value)
+  return text === undefined ? [] : [{ type, text }]
+}
+
+/** A bill in whichever words a server tells of its cache. */
+export function chatUsage(given: unknown): Usage | undefined {
+  if (!isRecord(given)) return undefined
+  const prompt = fieldsOf(given['prompt_tokens_details'])
+  const completion = fieldsOf(given['completion_tokens_details'])
+  const input = countField(given['prompt_tokens'], given['input_tokens'])
+  const output = countField(given['completion_tokens'], given['output_tokens'])
+  if (input === undefined && output === undefined) return undefined
+  // OpenAI, OpenRouter, vLLM · DeepSeek · Moonshot · routers in front of Anthropic
+  const cached = countField(prompt['cached_tokens'], given['prompt_cache_hit_tokens'], given['cached_tokens'], given['cache_read_input_tokens']) ?? 0
+  const written = countField(prompt['cache_write_tokens'], prompt['cache_creation_tokens'], given['cache_creation_input_tokens']) ?? 0
+  const reasoning = countField(completion['reasoning_tokens'], given['reasoning_tokens'])
+  return { input: input ?? 0, cached: Math.min(cached, input ?? 0), written, output: output ?? 0, ...(reasoning !== undefined && { reasoning }) }
+}

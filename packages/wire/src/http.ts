@@ -1,0 +1,128 @@
+import type { JsonObject } from '@headrace/message'
+import { EnvHttpProxyAgent, type Response, fetch } from 'undici'
+import { BadResponse, Malformed } from './failure.ts'
+import { EventReader } from './event-stream.ts'
+import { isRecord } from './family.ts'
+
+/** Bytes of an error's body that are read; a message is somewhere at their beginning. */
+const MAX_ERROR_BODY = 65_536
+/** Bytes of an answer that came in one piece. */
+const MAX_WHOLE = 64 * 1024 * 1024
+
+/**
+ * Connections to models. They go through `HTTPS_PROXY` and `HTTP_PROXY` unless `NO_PROXY` says otherwise, trust `NODE_EXTRA_CA_CERTS`, and
+ * have no clocks of their own.
+ */
+export class Connections {
+  private readonly agent = new EnvHttpProxyAgent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 30_000 } })
+
+  /** Sends a body. @throws BadResponse */
+  async post(url: string, headers: Readonly<Record<string, string>>, body: string, signal: AbortSignal): Promise<Response> {
+    const response = await fetch(url, { method: 'POST', headers, body, signal, dispatcher: this.agent, redirect: 'manual' })
+    if (response.status >= 300) throw await badResponse(response, url)
+    return response
+  }
+
+  /** Asks for a JSON. @throws BadResponse, Malformed */
+  async get(url: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<unknown> {
+    const response = await fetch(url, { headers, signal, dispatcher: this.agent, redirect: 'manual' })
+    if (response.status >= 300) throw await badResponse(response, url)
+    return parsed((await beginning(response, MAX_WHOLE)).toString())
+  }
+
+  /** The events of an answer. `heard` is told of every byte. */
+  events(response: Response, heard: () => void): AsyncGenerator<JsonObject> {
+    return eventsOf(response, heard)
+  }
+
+  async close(): Promise<void> {
+    await this.agent.destroy()
+  }
+}
+
+/**
+ * The data of an answer's events, JSON each, as they come; or the one JSON of a server that does not stream. `heard` is told of every
+ * byte, those of comments too.
+ *
+ * @throws BadResponse for a page, Malformed for an event whose JSON was cut
+ */
+async function* eventsOf(response: Response, heard: () => void): AsyncGenerator<JsonObject> {
+  const type = response.headers.get('content-type') ?? ''
+  const events = new EventReader()
+  let over = false
+  const read = (found: readonly string[]): readonly string[] => {
+    const end = found.findIndex((data) => data.trim() === '[DONE]')
+    over = end >= 0
+    return over ? found.slice(0, end) : found
+  }
+  const decoder = new TextDecoder()
+  let first = ''
+  let isStream: boolean | undefined = /event-stream/i.test(type) ? true : undefined
+  for await (const bytes of response.body ?? []) {
+    heard()
+    const text = decoder.decode(bytes as Uint8Array, { stream: true })
+    if (isStream === undefined) {
+      first += text
+      if (first.trim() === '') continue
+      // Some servers call a stream something else, and some send a whole answer though a stream was asked for.
+      isStream = /^\s*(data|event|id|retry|:)/.test(first)
+      if (isStream) yield* dataOf(read(events.read(first)))
+    } else if (isStream) yield* dataOf(read(events.read(text)))
+    else if ((first += text).length > MAX_WHOLE) throw new Malformed('it does not end')
+    // Some servers keep the connection open behind their last event.
+    if (over) return
+  }
+  if (isStream) return yield* dataOf(read(events.end()))
+  const whole = wholeOf(first)
+  if (!whole) throw new BadResponse({ status: response.status, headers: { 'content-type': type }, body: first, url: response.url })
+  yield whole
+}
+
+/** An answer in one piece, or the first of a list of one. */
+function wholeOf(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    const one: unknown = Array.isArray(value) ? value[0] : value
+    return isRecord(one) && one['error'] === undefined ? one : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function* dataOf(events: readonly string[]): Generator<JsonObject> {
+  for (const data of events) {
+    // Keep-alives of some servers are events: `: keepalive`, `ping`.
+    if (!/^\s*[[{]/.test(data)) continue
+    const value = parsed(data)
+    for (const item of Array.isArray(value) ? value : [value]) if (isRecord(item)) yield item
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Malformed(`JSON that ends too early or is none: ${text.slice(0, 80)}`)
+  }
+}
+
+async function badResponse(response: Response, url: string): Promise<BadResponse> {
+  const body = (await beginning(response, MAX_ERROR_BODY)).toString()
+  return new BadResponse({ status: response.status, headers: Object.fromEntries(response.headers), body, url })
+}
+
+/** The first bytes of a body, as many as came before it broke; the rest is not read. */
+async function beginning(response: Response, limit: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const bytes of response.body ?? []) {
+      chunks.push(bytes as Uint8Array)
+      size += (bytes as Uint8Array).length
+      if (size >= limit) break
+    }
+  } catch {
+    // What there is says more than that there is no more of it.
+  }
+  return Buffer.concat(chunks).subarray(0, limit)
+}

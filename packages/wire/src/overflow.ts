@@ -1,0 +1,52 @@
+/** How providers say that a request does not fit into the model's window; each with one that says so. */
+const PATTERNS: readonly RegExp[] = [
+  /context[_ ](length|window|size)[_ ](has been )?exceed/i, // OpenAI, DeepSeek, Cerebras: context_length_exceeded; llama.cpp: Context size has been exceeded
+  /exceed_context_size|exceeds? the (available )?context (size|window|length)/i, // llama.cpp, LM Studio
+  /maximum (context|model|prompt) length/i, // OpenAI, DeepSeek, vLLM, OpenRouter, xAI
+  /prompt is too long|prompt too long|input is too long/i, // Anthropic, Ollama, Bedrock
+  /exceed(s|ed)? (the )?(model'?s? )?(context|token) (limit|window|length)/i, // Anthropic: input length and max_tokens exceed context limit
+  /exceeded model token limit/i, // Moonshot
+  /token count.{0,60}exceeds the (maximum|limit)/i, // Google, GitHub Copilot
+  /reduce the length of the (messages|prompt|input)/i, // Groq
+  /longer than the (maximum )?(model('?s)? )?(context |model )?length|greater than the context length/i, // vLLM, sglang, LM Studio
+  /token count is \d+ but (the )?model only supports up to/i, // Vertex
+  /too many (input )?tokens(?! per| in)/i, // Cohere: too many tokens: total number of tokens in the prompt cannot exceed 4081
+  /range of input length should be|prompt exceeds max length|context window exceeds/i, // DashScope, Zhipu, MiniMax
+  /too large for model with \d+ maximum context/i, // Mistral
+  /`inputs` tokens \+ `max_new_tokens` must be/i, // text-generation-inference
+  /request_too_large|tokens_limit_reached/i, // Anthropic, GitHub Models
+]
+
+/** One field that is too long is no window that is: the same again whatever is compacted. */
+const ONE_FIELD = /string_above_max_length|string too long|array_above_max_length/i
+
+/** Whether a provider's words say that the request was too long for the model. */
+export function saysOverflow(text: string): boolean {
+  return !ONE_FIELD.test(text) && PATTERNS.some((pattern) => pattern.test(text))
+}
+
+/** Where the words of an overflow have the window's number, each with one that says so. */
+const WINDOWS: readonly RegExp[] = [
+  /(?:maximum|max) (?:context|model|prompt) length (?:is|of)[: ]*(\d[\d,]*)/i, // OpenAI, DeepSeek, vLLM, OpenRouter, xAI
+  /(?:context|model)(?:'s)? (?:context )?length \((\d[\d,]*)/i, // sglang
+  /> (\d[\d,]*)(?: maximum)?/, // Anthropic
+  /maximum number of tokens allowed \((\d[\d,]*)/i, // Google
+  /only supports up to (\d[\d,]*)/i, // Vertex
+  /token limit: (\d[\d,]*)/i, // Moonshot
+  /too large for model with (\d[\d,]*)/i, // Mistral
+  /exceeds the limit of (\d[\d,]*)/i, // GitHub Copilot
+  /(?:cannot|can not|must not) exceed (\d[\d,]*)/i, // Cohere
+  /n_ctx["']?[: =]+(\d[\d,]*)/i, // llama.cpp, LM Studio
+  /available context size \((\d[\d,]*)/i, // llama.cpp
+  /should be \[\d+, ?(\d[\d,]*)\]/i, // DashScope
+  /context (?:window|size|length|limit)(?: is| of|:)? (\d[\d,]*)/i,
+]
+
+/** The tokens of a model's window, where the words of an overflow tell; smaller numbers than a window can be are something else. */
+export function windowIn(text: string): number | undefined {
+  for (const pattern of WINDOWS) {
+    const window = Number(pattern.exec(text)?.[1]?.replaceAll(',', ''))
+    if (window >= 256 && window <= 100_000_000) return window
+  }
+  return undefined
+}

@@ -1,0 +1,115 @@
+const GONE = '[redacted]'
+/** A run of a key that is this long is redacted wherever it stands; shorter ones are ordinary words too often. */
+const RUN = 8
+/** Shorter secrets guard nothing, and would tear holes into every message. */
+const SHORTEST = 4
+const MAX_SECRETS = 1_000
+
+/** What providers put in front of their keys: it tells whose key it is, and nothing of the key. */
+const PREFIX = /^(sk-ant-(api|admin|oat)\d\d-|sk-(proj|svcacct|admin|or-v1|lf)-|github_pat_|bedrock-api-key-)/
+
+/** Headers and query parameters whose values are keys. */
+const HEADER = /^(proxy-)?authorization$|cookie|(^|-)(api-?key|goog-api-key|auth|key|token|secret)$/i
+const PARAMETER = /^(key|api[-_]?key|code|sig|signature|token|access_token|subscription-key)$/i
+
+/** What looks like a key, for models that keep theirs to themselves. */
+const PATTERNS: readonly (readonly [RegExp, string])[] = [
+  [/\b(bearer|basic)\s+(?=\S*[\d_*=])[^\s"',;}]{8,}/gi, `$1 ${GONE}`],
+  [/\b(sk|rk|pk|gsk|xai|hf|csk|pplx|r8|AIza)[-_]?[\w*.-]*[\d*][\w*.-]{5,}/g, GONE],
+  [/\/\/[^/@\s"']+@/g, `//${GONE}@`],
+  [/([?&](?:api[-_]?key|key|token|access_token|signature|sig)=)[^&\s"']+/gi, `$1${GONE}`],
+]
+
+/**
+ * What must not be seen: keys, whoever set them, in any form. A key is redacted in its escapes, in base64, in another case, and in any
+ * run of eight of its characters; another value, such as that of a header of one's own, where it stands whole.
+ */
+export class Secrets {
+  /** Lower-case runs of keys, in all their forms. */
+  private readonly runs = new Set<string>()
+  private readonly whole = new Set<string>()
+  private readonly known = new Set<string>()
+
+  /** A key. */
+  add(key: string | undefined): this {
+    const secret = key?.trim() ?? ''
+    if (secret.length < SHORTEST || this.known.has(secret) || this.known.size >= MAX_SECRETS) return this
+    this.known.add(secret)
+    this.value(secret)
+    const open = PREFIX.exec(secret)?.[0].length ?? 0
+    // A prefix by itself is no secret: runs begin where it ends, but for one that reaches over.
+    for (const form of [secret.slice(Math.max(0, open - RUN + 1)), ...escapes(secret), ...base64s(secret)]) {
+      const lower = form.toLowerCase()
+      for (let at = 0; at + RUN <= lower.length; at++) this.runs.add(lower.slice(at, at + RUN))
+    }
+    return this
+  }
+
+  /** Something that may be a key: redacted where it stands whole. */
+  value(value: string | undefined): this {
+    if (value === undefined || value.length < SHORTEST) return this
+    for (const form of [value, ...escapes(value), ...base64s(value)]) if (form.length >= SHORTEST) this.whole.add(form.toLowerCase())
+    return this
+  }
+
+  /** What goes out with a request. `Bearer` and the like are no part of a key; `Basic` holds a name and a password. */
+  request(url: string, headers: Iterable<readonly [string, string]>): this {
+    for (const [name, value] of headers) {
+      if (!HEADER.test(name)) continue
+      const [, scheme, rest] = /^(\w+) +(.+)$/.exec(value) ?? []
+      this.add(rest ?? value)
+      if (/^basic$/i.test(scheme ?? '')) for (const part of Buffer.from(rest!, 'base64').toString().split(':')) this.add(part)
+    }
+    if (!URL.canParse(url)) return this
+    const { searchParams, username, password } = new URL(url)
+    for (const [name, value] of searchParams) if (PARAMETER.test(name)) this.add(value)
+    for (const part of [username, password]) this.add(decoded(part))
+    return this
+  }
+
+  redact(text: string): string {
+    const lower = text.toLowerCase()
+    // Case folding may change a text's length; then places in one are none in the other.
+    const marked = lower.length === text.length ? this.cut(text, lower) : this.cut(lower, lower)
+    return PATTERNS.reduce((rest, [pattern, replacement]) => rest.replace(pattern, replacement), marked)
+  }
+
+  private cut(text: string, lower: string): string {
+    const ranges: [start: number, end: number][] = []
+    if (this.runs.size > 0) for (let at = 0; at + RUN <= lower.length; at++) if (this.runs.has(lower.slice(at, at + RUN))) ranges.push([at, at + RUN])
+    for (const form of this.whole) for (let at = lower.indexOf(form); at >= 0; at = lower.indexOf(form, at + 1)) ranges.push([at, at + form.length])
+    ranges.sort((a, b) => a[0] - b[0])
+    let result = ''
+    let end = 0
+    for (const [start, stop] of ranges) {
+      if (start > end || result === '') result += text.slice(end, start) + GONE
+      end = Math.max(end, stop)
+    }
+    return result + text.slice(end)
+  }
+}
+
+/** In URLs, in JSON (once and twice), in HTML, in hex. */
+function escapes(text: string): string[] {
+  const json = JSON.stringify(text).slice(1, -1)
+  const html = text.replace(/[&<>"']/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' })[sign]!)
+  return [encodeURIComponent(text), json, JSON.stringify(json).slice(1, -1), html, html.replaceAll('&#39;', '&#x27;'), Buffer.from(text).toString('hex')]
+}
+
+/** Base64 of a text that begins anywhere in what was encoded: three ways, without the characters that its neighbours have a part in. */
+function base64s(text: string): string[] {
+  const bytes = Buffer.from(text)
+  return [0, 1, 2].flatMap((shift) => {
+    const coded = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64')
+    const inner = coded.slice(Math.ceil(shift * 8 / 6), Math.floor((shift + bytes.length) * 8 / 6))
+    return [inner, inner.replaceAll('+', '-').replaceAll('/', '_')]
+  })
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}

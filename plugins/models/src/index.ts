@@ -1,0 +1,5 @@
+export { Config, ModelsConfigError } from './config.ts'
+export type { ProviderConfig } from './config.ts'
+export { apply, inject, name } from './plugin.ts'
+export { FALLBACK_KEY_ENV, presets } from './providers.ts'
+export type { Preset } from './providers.ts'
