@@ -16,7 +16,9 @@ describe.each(published.map((item) => [item.place, item] as const))('%s', (_, it
   })
 
   it('is ESM under MIT for Node from 20.19, free of side effects, in step with the others', () => {
-    expect(manifest).toMatchObject({ type: 'module', license: 'MIT', sideEffects: false, engines: { node: '>=20.19' } })
+    // The room for Cordis' insides notes names on fibers as soon as it is imported.
+    const sideEffects = manifest.name === '@headrace/cordis' ? ['./lib/cordis.js'] : false
+    expect(manifest).toMatchObject({ type: 'module', license: 'MIT', sideEffects, engines: { node: '>=20.19' } })
     expect(manifest.description).toMatch(/\.$/)
     expect(versions.size).toBe(1)
   })
