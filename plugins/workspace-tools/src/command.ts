@@ -9,6 +9,7 @@ import { BoundedOutput } from './command-output.ts'
 import type { EnvConfig } from './config.ts'
 import { WorkspaceError } from './error.ts'
 import { endGroup, endWithProcess } from './process-group.ts'
+import { TerminalText } from './terminal-text.ts'
 
 export interface CommandOptions {
   readonly shell: string
@@ -37,8 +38,8 @@ export interface CommandEnd {
 /** How long output is waited for once the shell has exited: longer only takes a process it left behind, which holds the pipe. */
 const DRAIN = 250
 
-/** The shell starts itself once more with both outputs in one pipe, so that their lines keep their order. */
-const BOTH_IN_ONE = 'exec "$0" -c "$1" "$0" 2>&1'
+/** The shell starts itself once more with both outputs in one pipe, so that their lines keep their order. `--`: a command may begin with `-`. */
+const BOTH_IN_ONE = 'exec "$0" -c -- "$1" "$0" 2>&1'
 
 /** Runs a command in a process group of its own, without input. Everything it started ends with it. */
 export async function runCommand(command: string, options: CommandOptions): Promise<CommandEnd> {
@@ -83,9 +84,11 @@ async function start(command: string, { shell, cwd, env }: CommandOptions): Prom
 async function collect(stream: Readable | null, output: BoundedOutput): Promise<void> {
   if (stream === null) return
   const decoder = new StringDecoder('utf8')
-  stream.on('data', (chunk: Buffer) => output.push(decoder.write(chunk)))
+  const text = new TerminalText((piece) => output.push(piece))
+  stream.on('data', (chunk: Buffer) => text.push(decoder.write(chunk)))
   await new Promise<void>((resolve) => stream.once('close', resolve).once('error', () => resolve()))
-  output.push(decoder.end())
+  text.push(decoder.end())
+  text.end()
 }
 
 interface Stopper {
@@ -122,6 +125,17 @@ function stopper(id: number, { timeout, killGrace, signals }: CommandOptions): S
 const SECRET = /(?:^|_)(?:API)?KEYS?(?:_|$)|TOKEN|SECRET|PASSWORD|PASSWD|_PWD|PASSPHRASE|CREDENTIAL|_AUTH(?:_CONFIG)?$/i
 
 /**
+ * Nobody sits at the terminal of a command: editors take what is there, pagers show all, and who asks for a password is told no. Git commits
+ * without a message would wait for an editor until their time is up.
+ */
+const UNATTENDED: Readonly<Record<string, string>> = {
+  EDITOR: 'true', VISUAL: 'true', GIT_EDITOR: 'true', GIT_SEQUENCE_EDITOR: 'true',
+  PAGER: 'cat', GIT_PAGER: 'cat', MANPAGER: 'cat', GH_PAGER: 'cat', BAT_PAGER: 'cat', DELTA_PAGER: 'cat', PSQL_PAGER: 'cat', SYSTEMD_PAGER: 'cat', AWS_PAGER: '',
+  GIT_TERMINAL_PROMPT: '0', GIT_ASKPASS: 'true', SSH_ASKPASS: 'true', SSH_ASKPASS_REQUIRE: 'never', SUDO_ASKPASS: 'true', GCM_INTERACTIVE: 'never', GH_PROMPT_DISABLED: '1',
+  PIP_NO_INPUT: '1', DEBIAN_FRONTEND: 'noninteractive', TERM: 'dumb', NO_COLOR: '1',
+}
+
+/**
  * What a command sees of our variables: all but those whose names look like secrets. A command's output goes to the
  * model, and from there to a provider and into the log.
  */
@@ -131,4 +145,10 @@ export function commandEnv(own: Readonly<Record<string, string | undefined>>, co
     if (value !== undefined && (!SECRET.test(name) || config.keep.includes(name))) env[name] = value
   }
   return { ...env, PWD: cwd, ...config.set }
+}
+
+/** The same for a command that nobody attends to; what the config keeps or sets stands. */
+export function unattendedEnv(env: Readonly<Record<string, string>>, { keep, set }: EnvConfig): Record<string, string> {
+  const others = Object.entries(UNATTENDED).filter(([name]) => !keep.includes(name) && !Object.hasOwn(set, name))
+  return { ...env, ...Object.fromEntries(others) }
 }

@@ -22,6 +22,21 @@ export function fileError(error: unknown, action: string, shown: string): Worksp
   return new WorkspaceError('FILE_SYSTEM', `Cannot ${action} ${shown}: ${reason}${code === undefined ? '' : ` (${code})`}.`, { cause: error })
 }
 
+/** Why a signal ended a search or a read: what was found stays, with this behind it. */
+export function stopReason(signal: AbortSignal): string {
+  return isTimeUp(signal) ? 'the time was up' : 'the call was cancelled'
+}
+
+/** The reason that the loop gives where a tool takes longer than it may. */
+function isTimeUp({ reason }: AbortSignal): boolean {
+  return reason instanceof Error && (reason.name === 'TimeoutError' || /did not finish within/.test(reason.message))
+}
+
+/** @throws WorkspaceError where a call was cancelled before it found anything; where its time was up it says where it was */
+export function mustHaveFound(count: number, signal: AbortSignal): void {
+  if (count === 0 && signal.aborted && !isTimeUp(signal)) throw new WorkspaceError('CANCELLED', 'Cancelled; nothing was found so far.')
+}
+
 /** @throws WorkspaceError once the signal is aborted */
 export function mustGoOn(signal: AbortSignal): void {
   if (signal.aborted) throw new WorkspaceError('CANCELLED', 'Cancelled; nothing was changed.')

@@ -1,4 +1,4 @@
-import { StringDecoder } from 'node:string_decoder'
+import { TextDecoder } from 'node:util'
 import { cutAfter } from '@headrace/files'
 import { messageOf } from '@headrace/message'
 import { RE2JS } from 're2js'
@@ -17,30 +17,37 @@ export interface SearchOptions {
   readonly maxLine: number
   /** Characters searched of one line. */
   readonly maxSearch: number
-  /** Asked now and then: whether nobody wants to know any more. */
+  /** Asked now and then: whether nobody wants to know any more, or the time is up. */
   readonly isOver: () => boolean
+  /** Whether the search was ended from outside. */
+  readonly isStopped: () => boolean
 }
 
-/** What became of one file: whether it is binary, and how many lines were too long to be searched to their ends. */
+/** What became of one file. */
 export interface FileSearched {
   readonly isBinary: boolean
+  /** Lines that were too long to be searched to their ends. */
   readonly longLines: number
+  /** The line, from 1, in which the search was ended. */
+  readonly stoppedIn?: number
 }
 
 /** Searches one file, of any size, line by line, and adds what it finds until the list is full. */
 export async function searchFile(file: OpenFile, results: ResultList, options: SearchOptions): Promise<FileSearched> {
   const search = new FileSearch(file.place.shown, results, options)
   const splitter = new LineSplitter(options.maxSearch)
-  const decoder = new StringDecoder('utf8')
-  let isFirst = true
+  let decoder: TextDecoder | undefined
   for await (const chunk of chunksOf(file.handle)) {
-    if (isFirst && sniff(chunk.subarray(0, 8_192)) !== undefined) return { isBinary: true, longLines: 0 }
-    const text = decoder.write(chunk)
-    const lines = splitter.push(isFirst ? text.replace(/^\ufeff/, '') : text)
-    isFirst = false
-    if (options.isOver() || !lines.every((line) => search.take(line))) return search.result
+    if (decoder === undefined) {
+      const kind = sniff(chunk.subarray(0, 8_192))
+      if (kind !== undefined && kind.kind !== 'utf-16') return { isBinary: true, longLines: 0 }
+      decoder = new TextDecoder(kind?.encoding ?? 'utf-8')
+    }
+    const lines = splitter.push(decoder.decode(chunk, { stream: true }))
+    if (!lines.every((line) => search.take(line))) return search.result
+    if (options.isOver()) return { ...search.result, ...(options.isStopped() && { stoppedIn: search.number + 1 }) }
   }
-  const rest = [...splitter.push(decoder.end()), ...splitter.end()]
+  const rest = [...splitter.push(decoder?.decode() ?? ''), ...splitter.end()]
   rest.every((line) => search.take(line))
   return search.result
 }
@@ -51,7 +58,7 @@ class FileSearch {
   private readonly results: ResultList
   private readonly options: SearchOptions
   private readonly before: string[] = []
-  private number = 0
+  number = 0
   private lastShown = 0
   private after = 0
   private longLines = 0

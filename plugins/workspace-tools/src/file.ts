@@ -1,3 +1,4 @@
+import { constants, existsSync } from 'node:fs'
 import type { Stats } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
@@ -68,5 +69,40 @@ export async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
     if (bytesRead === 0) return
     position += bytesRead
     yield buffer.subarray(0, bytesRead)
+  }
+}
+
+/** A folder held open, so that nobody can swap it for a link between the check and the use. */
+export interface PinnedFolder {
+  /** A path to it that follows the open folder where the system has such paths, its real path elsewhere. */
+  readonly path: string
+  readonly handle: FileHandle
+}
+
+const FOLDER = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0)
+
+/** Opens a folder. @throws WorkspaceError if it is not inside the workspace */
+export async function pinFolder(workspace: Workspace, path: string, place: Pick<Place, 'real' | 'shown'>): Promise<PinnedFolder> {
+  const handle = await open(path, FOLDER)
+  try {
+    await workspace.confirm(handle, place)
+    const follows = `/proc/self/fd/${handle.fd}`
+    return { path: existsSync(follows) ? follows : path, handle }
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+/** Reads in a folder that is inside the workspace, and stays the same one meanwhile. `use` gets a path to it. @throws WorkspaceError */
+export async function inFolder<T>(workspace: Workspace, place: Pick<Place, 'real' | 'shown'>, use: (path: string) => Promise<T>): Promise<T> {
+  const folder = await pinFolder(workspace, place.real, place)
+  try {
+    const result = await use(folder.path)
+    // Where the path does not follow the open folder, another one may have stood there for a moment.
+    if (folder.path === place.real) await workspace.confirm(folder.handle, place)
+    return result
+  } finally {
+    await folder.handle.close()
   }
 }

@@ -19,7 +19,7 @@ export class GlobPattern {
 
   /** @throws WorkspaceError for more than 1,000 alternatives */
   constructor(pattern: string, options: { readonly braces: boolean } = { braces: true }) {
-    this.alternatives = (options.braces ? expandBraces(pattern) : [pattern]).map(compilePath)
+    this.alternatives = (options.braces ? expandBraces(pattern) : [pattern]).map((path) => compilePath(path, options.braces))
   }
 
   start(): GlobState {
@@ -65,9 +65,9 @@ export class GlobPattern {
   }
 }
 
-function compilePath(path: string): Step[] {
+function compilePath(path: string, literalBrackets: boolean): Step[] {
   const names = path.split('/').filter((name) => name !== '' && name !== '.')
-  const steps = names.map((name): Step => (name === '**' ? '**' : compileSegment(name)))
+  const steps = names.map((name): Step => (name === '**' ? '**' : compileSegment(name, literalBrackets)))
   if (path.endsWith('/')) steps.push('**')
   // `a/**` is what is in `a`, not `a` itself.
   if (steps.at(-1) === '**') steps.push(() => true)
@@ -131,11 +131,17 @@ type Part =
 /**
  * A glob for one name: `*`, `?`, `[a-z]`, `[!a-z]`, and `\` before a character that means itself.
  *
+ * @param literalBrackets whether brackets stand for themselves too: `[slug]` is the name of many a folder
+ *
  * Matching takes at most pattern × name steps. The well-known glob libraries compile to a backtracking expression, where
  * eight stars on a name of sixty characters take minutes.
  */
-export function compileSegment(segment: string): (name: string) => boolean {
+export function compileSegment(segment: string, literalBrackets = false): (name: string) => boolean {
   const parts = parse(segment)
+  if (literalBrackets && parts.some((part) => part.kind === 'class')) {
+    const literal = parse(segment, false)
+    return (name) => matches(parts, Array.from(name)) || matches(literal, Array.from(name))
+  }
   if (parts.every((part) => part.kind === 'literal')) {
     const literal = parts.map((part) => part.char).join('')
     return (name) => name === literal
@@ -152,7 +158,7 @@ export function isMagic(segment: string): boolean {
   return false
 }
 
-function parse(segment: string): Part[] {
+function parse(segment: string, hasClasses = true): Part[] {
   const chars = Array.from(segment)
   const parts: Part[] = []
   for (let at = 0; at < chars.length; at++) {
@@ -161,7 +167,7 @@ function parse(segment: string): Part[] {
       parts.push({ kind: 'star' })
     } else if (char === '?') {
       parts.push({ kind: 'any' })
-    } else if (char === '[') {
+    } else if (char === '[' && hasClasses) {
       const end = classEnd(chars, at)
       parts.push(end < 0 ? { kind: 'literal', char } : parseClass(chars.slice(at + 1, end)))
       if (end >= 0) at = end

@@ -1,23 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { constants, existsSync } from 'node:fs'
+import { constants } from 'node:fs'
 import type { Stats } from 'node:fs'
 import { lstat, mkdir, open, rename, stat, unlink } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { codeOf } from '@headrace/files'
 import { WorkspaceError, fileError, mustGoOn } from './error.ts'
-import { mustBeFile } from './file.ts'
+import { type PinnedFolder, mustBeFile, pinFolder } from './file.ts'
 import type { Place, Workspace } from './workspace.ts'
 
-/** A folder held open, so that nobody can swap it for a link between the check and the write. */
-interface PinnedFolder {
-  /** A path to it that follows the open folder where the system has such paths, its real path elsewhere. */
-  readonly path: string
-  readonly handle: FileHandle
-}
-
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0
-const FOLDER = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | NO_FOLLOW
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NO_FOLLOW
 
 export interface ReplaceOptions {
@@ -57,30 +49,18 @@ export async function replaceFile(workspace: Workspace, place: Place, bytes: Uin
 
 async function pinParent(workspace: Workspace, place: Place): Promise<PinnedFolder> {
   const names = place.missing.slice(0, -1)
-  let folder = await pin(workspace, place.missing.length === 0 ? dirname(place.real) : place.existing, place)
+  let folder = await pinFolder(workspace, place.missing.length === 0 ? dirname(place.real) : place.existing, place)
   for (const name of names) {
     const outer = folder
     try {
       const path = join(outer.path, name)
       await mkdir(path).catch((error: unknown) => { if (codeOf(error) !== 'EEXIST') throw error })
-      folder = await pin(workspace, path, place)
+      folder = await pinFolder(workspace, path, place)
     } finally {
       await outer.handle.close()
     }
   }
   return folder
-}
-
-async function pin(workspace: Workspace, path: string, place: Place): Promise<PinnedFolder> {
-  const handle = await open(path, FOLDER)
-  try {
-    await workspace.confirm(handle, place)
-    const follows = `/proc/self/fd/${handle.fd}`
-    return { path: existsSync(follows) ? follows : path, handle }
-  } catch (error) {
-    await handle.close()
-    throw error
-  }
 }
 
 async function look(path: string): Promise<Stats | undefined> {

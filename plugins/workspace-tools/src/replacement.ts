@@ -1,5 +1,6 @@
 import { cutAfter } from '@headrace/files'
 import { WorkspaceError } from './error.ts'
+import { type Folding, fold } from './folded-text.ts'
 
 export interface Replacement {
   readonly text: string
@@ -18,32 +19,92 @@ export interface ReplaceInput {
 const MAX_COUNT = 10_000
 
 /**
- * Replaces a text that must be there exactly once, or everywhere with `all`. In a file with `\r\n` a `\n` of the model
- * means its line break: `read` does not show the difference.
+ * Replaces a text that must be there exactly once, or everywhere with `all`. The model does not see line breaks, byte order marks, how a
+ * character is composed, or which space does not break: what differs in those alone is found all the same, and is kept where it is.
  *
  * @throws WorkspaceError that says where the text is, or what comes nearest to it
  */
 export function replaceText(text: string, input: ReplaceInput, shown: string): Replacement {
-  if (input.old === '') throw new WorkspaceError('NO_MATCH', 'The old text is empty; to write a whole file use write.')
+  const wanted = input.old.replace(/^\ufeff/, '')
+  if (wanted === '') throw new WorkspaceError('NO_MATCH', 'The old text is empty; to write a whole file use write.')
   if (input.old === input.new) throw new WorkspaceError('NO_MATCH', 'The old and the new text are the same; nothing to do.')
-  const { wanted, put } = fitLineBreaks(text, input)
-  const places = placesOf(text, wanted, input.all === true)
-  if (places.length === 0) throw new WorkspaceError('NO_MATCH', `${shown} does not have the old text. ${hint(text, input.old)}`)
-  const lines = lineNumbers(text, places.slice(0, 10))
-  if (places.length > 1 && input.all !== true) {
+  const all = input.all === true
+  const found = findIn(text, wanted, { loose: false }, all) ?? findIn(text, wanted, { loose: true }, all)
+  if (!found) throw new WorkspaceError('NO_MATCH', `${shown} does not have the old text. ${hint(text, wanted)}`)
+  const { places } = found
+  const lines = lineNumbers(text, places.slice(0, 10).map(({ start }) => start))
+  if (places.length > 1 && !all) {
     const count = places.length > MAX_COUNT ? `more than ${MAX_COUNT}` : String(places.length)
     throw new WorkspaceError('MANY_MATCHES', `${shown} has the old text ${count} times, at line ${lines.join(', ')}${places.length > 10 ? ', …' : ''}; `
       + 'add the lines around it to say which, or set all.')
   }
-  return { text: splice(text, places, wanted.length, put), lines, count: places.length }
+  return { text: splice(text, places, wanted, input.new.replace(/^\ufeff/, ''), found.folding), lines, count: places.length }
 }
 
-function fitLineBreaks(text: string, input: ReplaceInput): { readonly wanted: string; readonly put: string } {
-  const crlf = (value: string): string => value.replace(/\r?\n/g, '\r\n')
-  const isFound = text.includes(input.old)
-  if (isFound && input.old.includes('\n')) return { wanted: input.old, put: input.new }
-  if (isFound) return { wanted: input.old, put: usesCrlf(text) ? crlf(input.new) : input.new }
-  return text.includes(crlf(input.old)) ? { wanted: crlf(input.old), put: crlf(input.new) } : { wanted: input.old, put: input.new }
+/** A place in the file's own text. */
+interface Place {
+  readonly start: number
+  readonly end: number
+}
+
+/** With `all` the places to replace, which do not overlap; without it every place, so that none of two is picked by chance. Nothing where there is none. */
+function findIn(text: string, old: string, folding: Folding, all: boolean): { readonly places: readonly Place[]; readonly folding: Folding } | undefined {
+  const folded = fold(text, folding)
+  const wanted = fold(old, folding).text
+  const places: Place[] = []
+  for (let at = folded.text.indexOf(wanted); at >= 0 && (all || places.length <= MAX_COUNT);) {
+    const [start, end] = [folded.originalAt(at), folded.originalAt(at + wanted.length)]
+    const isPlace = start !== undefined && end !== undefined
+    if (isPlace) places.push({ start, end })
+    at = folded.text.indexOf(wanted, at + (isPlace && all ? wanted.length : 1))
+  }
+  return places.length === 0 ? undefined : { places, folding }
+}
+
+function splice(text: string, places: readonly Place[], old: string, put: string, folding: Folding): string {
+  const isCrlf = usesCrlf(text)
+  const pieces: string[] = []
+  let from = 0
+  for (const { start, end } of places) {
+    pieces.push(text.slice(from, start), putFor(text.slice(start, end), old, put, folding, breakNear(text, start) ?? (isCrlf ? '\r\n' : '\n')))
+    from = end
+  }
+  return [...pieces, text.slice(from)].join('')
+}
+
+/**
+ * What stands in a place after the edit: the new text, but what it begins and ends with as the old one does is kept as it is in the file, and
+ * so are line breaks, one by one.
+ */
+function putFor(there: string, old: string, put: string, folding: Folding, lineBreak: string): string {
+  const [here, before, after] = [fold(there, folding), fold(old, folding).text, put.replace(BREAK, '\n')]
+  const folded = fold(after, folding)
+  let head = 0
+  while (head < Math.min(before.length, folded.text.length) && before[head] === folded.text[head]) head++
+  while (head > 0 && (here.originalAt(head) === undefined || folded.originalAt(head) === undefined)) head--
+  let tail = 0
+  const room = Math.min(before.length, folded.text.length) - head
+  while (tail < room && before.at(-1 - tail) === folded.text.at(-1 - tail)) tail++
+  while (tail > 0 && (here.originalAt(before.length - tail) === undefined || folded.originalAt(folded.text.length - tail) === undefined)) tail--
+  const [start, end] = [here.originalAt(head)!, here.originalAt(before.length - tail)!]
+  const middle = after.slice(folded.originalAt(head), folded.originalAt(folded.text.length - tail))
+  const breaks = there.slice(start, end).match(/\r\n?|\n/g) ?? []
+  let index = 0
+  const fitted = middle.replace(/\n/g, () => breaks[index++] ?? breaks.at(-1) ?? lineBreak)
+  return there.slice(0, start) + fitted + there.slice(end)
+}
+
+const BREAK = /\r\n?/g
+
+/** The line break behind a place, or else in front of it: in a file of mixed ones its neighbours know best. */
+function breakNear(text: string, at: number): string | undefined {
+  const next = /\r\n?|\n/g
+  next.lastIndex = at
+  const behind = next.exec(text)?.[0]
+  if (behind !== undefined) return behind
+  const before = Math.max(text.lastIndexOf('\n', at - 1), text.lastIndexOf('\r', at - 1))
+  if (at === 0 || before < 0) return undefined
+  return text[before] === '\r' ? '\r' : text[before - 1] === '\r' ? '\r\n' : '\n'
 }
 
 /** True where more than half of the line breaks are `\r\n`. */
@@ -55,24 +116,6 @@ function usesCrlf(text: string): boolean {
     if (text[at - 1] === '\r') crlf++
   }
   return crlf * 2 > all
-}
-
-/** With `all` the places to replace, which do not overlap; without it every place, so that none of two is picked by chance. */
-function placesOf(text: string, wanted: string, all: boolean): number[] {
-  const places: number[] = []
-  const step = all ? wanted.length : 1
-  for (let at = text.indexOf(wanted); at >= 0 && (all || places.length <= MAX_COUNT); at = text.indexOf(wanted, at + step)) places.push(at)
-  return places
-}
-
-function splice(text: string, places: readonly number[], length: number, put: string): string {
-  const pieces: string[] = []
-  let from = 0
-  for (const at of places) {
-    pieces.push(text.slice(from, at))
-    from = at + length
-  }
-  return [...pieces, text.slice(from)].join(put)
 }
 
 function lineNumbers(text: string, places: readonly number[]): number[] {
@@ -90,16 +133,28 @@ function lineNumbers(text: string, places: readonly number[]): number[] {
 const AGAIN = 'Read the file again and copy the text exactly.'
 
 function hint(text: string, old: string): string {
-  const lines = text.split(/\r?\n/)
-  const wanted = old.replace(/\r?\n$/, '').split(/\r?\n/)
+  const lines = text.replace(/^\ufeff/, '').split(/\r\n?|\n/)
+  const wanted = old.replace(/(?:\r\n?|\n)$/, '').split(/\r\n?|\n/)
   const isNumbered = wanted.every((line) => /^\s*\d+\t/.test(line))
   if (isNumbered && findTrimmed(lines, wanted.map((line) => line.replace(/^\s*\d+\t/, ''))) > 0) return 'Leave out the line numbers that read puts in front.'
   const same = findTrimmed(lines, wanted)
-  if (same > 0) return `Line ${same}${wanted.length > 1 ? ` to ${same + wanted.length - 1}` : ''} differs from it only in white space. ${AGAIN}`
+  if (same > 0) return `Line ${same}${wanted.length > 1 ? ` to ${same + wanted.length - 1}` : ''} differs from it only in white space.${differenceIn(lines, same - 1, wanted)} ${AGAIN}`
   const longest = wanted.map((line) => line.trim()).reduce((a, b) => (b.length > a.length ? b : a), '')
   const near = longest.length < 4 ? -1 : lines.findIndex((line) => line.includes(longest))
   if (near >= 0) return `Line ${near + 1} has its line ${JSON.stringify(cutAfter(longest, 120))}, but the lines around differ. ${AGAIN}`
   return `None of its lines is there. ${AGAIN}`
+}
+
+/** The first line that differs, as it is in the file and in the old text, with what cannot be seen written out. */
+function differenceIn(lines: readonly string[], first: number, wanted: readonly string[]): string {
+  const at = wanted.findIndex((line, index) => lines[first + index] !== line)
+  if (at < 0) return ''
+  return ` Line ${first + at + 1} is ${visible(lines[first + at]!)} in the file, and ${visible(wanted[at]!)} in the old text.`
+}
+
+function visible(line: string): string {
+  const escaped = JSON.stringify(cutAfter(line, 120))
+  return escaped.replace(/[^\u0020-\u007e\p{L}\p{N}\p{P}\p{S}]/gu, (char) => `\\u${char.codePointAt(0)!.toString(16).padStart(4, '0')}`)
 }
 
 /** The line, from 1, where these lines stand but for white space at their ends; 0 where nowhere. */

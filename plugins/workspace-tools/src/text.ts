@@ -1,4 +1,4 @@
-import { cutAfter } from '@headrace/files'
+import { cutAfter, encodingOf } from '@headrace/files'
 
 /** A line as results show it, with a note where it was cut. */
 export function shownLine(text: string, length: number, max: number): string {
@@ -12,12 +12,32 @@ export function cleanText(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed()
 }
 
+/** What a file is that is not UTF-8 text. */
+export type Sniffed =
+  | { readonly kind: 'image'; readonly mediaType: string }
+  | { readonly kind: 'utf-16'; readonly encoding: 'utf-16le' | 'utf-16be' }
+  | { readonly kind: 'binary' }
+
 /** What the first bytes of a file say it is; `undefined` for what may be text. */
-export function sniff(head: Uint8Array): { readonly kind: 'image'; readonly mediaType: string } | { readonly kind: 'utf-16' | 'binary' } | undefined {
+export function sniff(head: Uint8Array): Sniffed | undefined {
   const mediaType = imageType(head)
   if (mediaType !== undefined) return { kind: 'image', mediaType }
-  if ((head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff)) return { kind: 'utf-16' }
-  return head.includes(0) ? { kind: 'binary' } : undefined
+  const encoding = encodingOf(head)
+  if (encoding !== 'utf-8') return { kind: 'utf-16', encoding }
+  if (!head.includes(0)) return undefined
+  const unmarked = unmarkedUtf16(head)
+  return unmarked === undefined ? { kind: 'binary' } : { kind: 'utf-16', encoding: unmarked }
+}
+
+/** UTF-16 without a mark: every other byte of Latin text is 0, and no other one. */
+function unmarkedUtf16(head: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
+  if (head.length < 8 || head.length % 2 === 1) return undefined
+  const zeros = [0, 0]
+  for (const [index, byte] of head.entries()) if (byte === 0) zeros[index % 2]!++
+  const [even, odd] = zeros as [number, number]
+  const most = head.length * 0.35
+  if (odd > most && even === 0) return 'utf-16le'
+  return even > most && odd === 0 ? 'utf-16be' : undefined
 }
 
 function imageType(head: Uint8Array): string | undefined {
@@ -58,6 +78,11 @@ export class LineSplitter {
     }
     if (from < piece.length) this.take(piece.slice(from))
     return lines
+  }
+
+  /** Characters of the line that has not ended yet. */
+  get openLine(): number {
+    return this.length
   }
 
   /** The last line, where the text does not end with a line break. */

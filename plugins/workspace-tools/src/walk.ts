@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs'
-import { lstat, readFile, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
-import { isInside } from '@headrace/files'
+import { isInside, nodeFiles } from '@headrace/files'
 import { GlobPattern, compileSegment } from './glob-pattern.ts'
 
 /** A file (or a link, which is not followed) that a walk came by. */
@@ -12,6 +12,9 @@ export interface Found {
   readonly isLink: boolean
 }
 
+/** Reads in a folder. */
+export type InFolder = <T>(path: string, use: (path: string) => Promise<T>) => Promise<T>
+
 export interface WalkOptions {
   /** Names of folders that are not entered; the one where the walk begins always is. */
   readonly skip: readonly string[]
@@ -19,6 +22,8 @@ export interface WalkOptions {
   /** The folder whose `.gitignore` is the outermost to be read. */
   readonly top: string
   readonly signal: AbortSignal
+  /** Reads in a folder, given a path to it: tools pass one that refuses a folder that is outside by then. Default: by its path. */
+  readonly inFolder?: InFolder
   /** Whether a folder may hold anything that is wanted. */
   readonly enter?: (names: readonly string[]) => boolean
 }
@@ -35,7 +40,7 @@ interface Pending {
   readonly ignores: readonly Ignore[]
 }
 
-/** Rules are text of the workspace; one file of them is read up to here (characters). */
+/** Rules are text of the workspace; one file of them is read up to here (bytes). */
 const MAX_IGNORE = 100_000
 
 /**
@@ -44,7 +49,7 @@ const MAX_IGNORE = 100_000
  * without an error, when the signal is aborted.
  */
 export async function* walk(folder: string, options: WalkOptions): AsyncGenerator<Found> {
-  const outer = options.gitignore ? await outerIgnores(folder, options.top) : []
+  const outer = options.gitignore ? await outerIgnores(folder, options) : []
   const stack: Pending[] = [{ path: folder, names: [], kind: 'folder', ignores: outer }]
   for (let at = stack.pop(); at !== undefined && !options.signal.aborted; at = stack.pop()) {
     // One by one: a spread of a very large folder would overflow the call stack.
@@ -54,8 +59,12 @@ export async function* walk(folder: string, options: WalkOptions): AsyncGenerato
 }
 
 async function contentOf(folder: Pending, options: WalkOptions): Promise<Pending[]> {
-  const entries = await readdir(folder.path, { withFileTypes: true }).catch((): Dirent[] => [])
-  const own = options.gitignore && entries.some(({ name }) => name === '.gitignore') ? await readIgnore(folder.path) : undefined
+  const { inFolder = byPath, gitignore } = options
+  const { entries, own } = await inFolder(folder.path, async (path) => {
+    const found = await readdir(path, { withFileTypes: true })
+    const ignore = gitignore && found.some(({ name }) => name === '.gitignore') ? await readIgnore(path, folder.path) : undefined
+    return { entries: found, own: ignore }
+  }).catch(() => NOTHING)
   const ignores = own === undefined ? folder.ignores : [...folder.ignores, own]
   const content: Pending[] = []
   for (const entry of entries) {
@@ -90,26 +99,28 @@ function isIgnored(path: string, isFolder: boolean, ignores: readonly Ignore[]):
 }
 
 /** Rules above the beginning of the walk; none where they ignore the beginning itself: who names a folder wants to see it. */
-async function outerIgnores(start: string, top: string): Promise<Ignore[]> {
+async function outerIgnores(start: string, { top, inFolder = byPath }: WalkOptions): Promise<Ignore[]> {
   if (start === top || !isInside(top, start)) return []
   const folders: string[] = []
   for (let at = dirname(start); isInside(top, at); at = dirname(at)) {
     folders.unshift(at)
     if (at === top) break
   }
-  const ignores = (await Promise.all(folders.map(readIgnore))).filter((ignore) => ignore !== undefined)
+  const read = folders.map((folder) => inFolder(folder, (path) => readIgnore(path, folder)).catch(() => undefined))
+  const ignores = (await Promise.all(read)).filter((ignore) => ignore !== undefined)
   const steps = [...folders.slice(1), start]
   return steps.some((step) => isIgnored(step, true, ignores.filter(({ folder }) => step !== folder && isInside(folder, step)))) ? [] : ignores
 }
 
-async function readIgnore(folder: string): Promise<Ignore | undefined> {
-  const path = join(folder, '.gitignore')
+async function readIgnore(path: string, folder: string): Promise<Ignore | undefined> {
   // Never through a link: it may lead outside; and never a pipe, which would hang.
-  const stats = await lstat(path).catch(() => undefined)
-  if (stats?.isFile() !== true) return undefined
-  const text = await readFile(path, 'utf8').catch(() => '')
-  return { folder, file: new IgnoreFile(text.slice(0, MAX_IGNORE)) }
+  const reading = await nodeFiles.read(join(path, '.gitignore'), MAX_IGNORE).catch(() => undefined)
+  if (reading?.before.kind !== 'file') return undefined
+  return { folder, file: new IgnoreFile(Buffer.from(reading.bytes).toString('utf8')) }
 }
+
+const byPath: InFolder = (path, use) => use(path)
+const NOTHING: { readonly entries: readonly Dirent[]; readonly own: Ignore | undefined } = { entries: [], own: undefined }
 
 interface Rule {
   readonly negated: boolean

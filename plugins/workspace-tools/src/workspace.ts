@@ -70,7 +70,7 @@ export class Workspace {
   }
 
   /** @throws WorkspaceError if what was opened is not inside: a folder of its path was swapped for a link meanwhile */
-  async confirm(handle: FileHandle, place: Place): Promise<void> {
+  async confirm(handle: FileHandle, place: Pick<Place, 'real' | 'shown'>): Promise<void> {
     const now = await realPathOf(handle, place.real)
     if (now === undefined || !this.holds(now)) throw this.outside(place.shown)
   }

@@ -1,8 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { cutAfter, shownName } from '@headrace/files'
 import type { Config } from '../config.ts'
-import { commandEnv } from '../command.ts'
-import { runCommand } from '../command.ts'
+import { commandEnv, runCommand, unattendedEnv } from '../command.ts'
 import type { CommandEnd } from '../command.ts'
 import { WorkspaceError, mustGoOn } from '../error.ts'
 import { parametersOf, workspaceOf } from './tool.ts'
@@ -41,7 +40,7 @@ export function createBash(config: Config, unloaded: AbortSignal): WorkspaceTool
       const { cwd } = await workspaceOf(run, config)
       const timeout = input.timeout === undefined ? config.timeout : Math.min(input.timeout * 1_000, config.maxTimeout)
       const end = await runCommand(input.command.toWellFormed(), {
-        ...{ shell: config.shell, cwd, env: commandEnv(process.env, config.env, cwd) },
+        ...{ shell: config.shell, cwd, env: unattendedEnv(commandEnv(process.env, config.env, cwd), config.env) },
         ...{ timeout, killGrace: config.killGrace, maxOutput: config.maxOutput, signals: [run.signal, unloaded] },
       })
       const content = shownEnd(end, timeout)

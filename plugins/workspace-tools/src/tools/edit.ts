@@ -1,10 +1,9 @@
 import { shownName } from '@headrace/files'
 import type { Config } from '../config.ts'
 import { WorkspaceError } from '../error.ts'
-import { withFileLock } from '../replace-file.ts'
 import { readBytes, withFile } from '../file.ts'
-import type { OpenFile } from '../file.ts'
-import { replaceFile } from '../replace-file.ts'
+import { filesReadBy } from '../read-files.ts'
+import { replaceFile, withFileLock } from '../replace-file.ts'
 import { replaceText } from '../replacement.ts'
 import { sniff } from '../text.ts'
 import { PATH, parametersOf, workspaceOf } from './tool.ts'
@@ -36,9 +35,13 @@ export function createEdit(config: Config): WorkspaceTool<EditInput> {
       const workspace = await workspaceOf(run, config)
       const place = await workspace.findExisting(input.path)
       return withFileLock(place.real, async () => {
-        const { text, stats } = await withFile(workspace, place, async (file) => ({ text: await readWhole(file, config.maxFile), stats: file.stats }))
-        const done = replaceText(text, input, place.shown)
-        await replaceFile(workspace, place, Buffer.from(done.text.toWellFormed(), 'utf8'), { signal: run.signal, expected: stats })
+        const known = filesReadBy(run)
+        const { bytes, stats } = await withFile(workspace, place, async (file) => ({ bytes: await readBytes(file, config.maxFile), stats: file.stats }))
+        known.mustBeKnown(place.real, bytes, place.shown)
+        const done = replaceText(decodeWhole(bytes, place.shown), input, place.shown)
+        const edited = Buffer.from(done.text.toWellFormed(), 'utf8')
+        await replaceFile(workspace, place, edited, { signal: run.signal, expected: stats })
+        known.note(place.real, edited)
         const lines = `${done.count === 1 ? 'line' : 'lines'} ${done.lines.join(', ')}${done.count > done.lines.length ? ', …' : ''}`
         return `Edited ${place.shown}: replaced ${done.count === 1 ? 'the text' : `${done.count} places`} at ${lines}.`
       })
@@ -46,14 +49,12 @@ export function createEdit(config: Config): WorkspaceTool<EditInput> {
   }
 }
 
-async function readWhole(file: OpenFile, max: number): Promise<string> {
-  const bytes = await readBytes(file, max)
-  const kind = sniff(bytes.subarray(0, 8_192))
-  if (kind === undefined) {
+/** The text of a file, its byte order mark included, so that it is written back. */
+function decodeWhole(bytes: Uint8Array, shown: string): string {
+  if (sniff(bytes.subarray(0, 8_192)) === undefined) {
     try {
-      // `ignoreBOM` keeps the mark as a character, so that it is written back.
       return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
     } catch { /* said below */ }
   }
-  throw new WorkspaceError('NOT_TEXT', `${file.place.shown} is not UTF-8 text; an edit would damage it. Use bash.`)
+  throw new WorkspaceError('NOT_TEXT', `${shown} is not UTF-8 text; an edit would damage it. Use bash.`)
 }

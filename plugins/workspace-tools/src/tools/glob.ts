@@ -2,7 +2,8 @@ import { stat } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import type { ToolRun } from '@headrace/agent'
 import type { Config } from '../config.ts'
-import { WorkspaceError, mustGoOn } from '../error.ts'
+import { WorkspaceError, mustHaveFound, stopReason } from '../error.ts'
+import { inFolder } from '../file.ts'
 import { GlobPattern } from '../glob-pattern.ts'
 import { isMagic } from '../glob-pattern.ts'
 import { ResultList } from '../result-list.ts'
@@ -35,8 +36,10 @@ export function createGlob(config: Config): WorkspaceTool<GlobInput> {
       for await (const path of findFiles(start, pattern, workspace, config, run)) {
         if (!results.add(workspace.show(path))) break
       }
-      mustGoOn(run.signal)
-      return results.count === 0 ? '[No files found.]' : results.toString('There are more files; narrow the pattern or the path')
+      mustHaveFound(results.count, run.signal)
+      const notes = run.signal.aborted && !results.isFull ? [`Ended before all folders were searched: ${stopReason(run.signal)}; narrow the pattern or the path`] : []
+      if (results.count === 0) notes.unshift('No files found')
+      return results.toString('There are more files; narrow the pattern or the path', notes)
     },
   }
 }
@@ -68,6 +71,7 @@ async function* findFiles(start: string, text: string, workspace: Workspace, con
   const stateOf = (names: readonly string[]) => names.reduce((state, name) => pattern.step(state, name), pattern.start())
   const found = walk(start, {
     ...{ skip: config.skip, gitignore: config.gitignore, top: workspace.cwd, signal: run.signal },
+    inFolder: (path, use) => inFolder(workspace, { real: path, shown: workspace.show(path) }, use),
     enter: (names) => stateOf(names).length > 0,
   })
   for await (const file of found) if (pattern.matches(stateOf(file.names))) yield file.path

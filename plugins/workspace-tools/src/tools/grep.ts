@@ -2,14 +2,14 @@ import { stat } from 'node:fs/promises'
 import { relative, sep } from 'node:path'
 import type { ToolRun } from '@headrace/agent'
 import type { Config } from '../config.ts'
-import { WorkspaceError, mustGoOn } from '../error.ts'
-import { withFile } from '../file.ts'
+import { WorkspaceError, mustHaveFound, stopReason } from '../error.ts'
+import { inFolder, withFile } from '../file.ts'
 import { searchFile } from '../file-search.ts'
 import type { FileSearched, SearchOptions } from '../file-search.ts'
 import { GlobPattern } from '../glob-pattern.ts'
 import { LinePattern } from '../file-search.ts'
 import { ResultList } from '../result-list.ts'
-import { walk } from '../walk.ts'
+import { type InFolder, walk } from '../walk.ts'
 import type { Place, Workspace } from '../workspace.ts'
 import { PATH, parametersOf, workspaceOf } from './tool.ts'
 import type { WorkspaceTool } from './tool.ts'
@@ -44,7 +44,7 @@ export function createGrep(config: Config): WorkspaceTool<GrepInput> {
       const search = new Grep(input, config, run)
       if ((await stat(place.real)).isDirectory()) await search.folder(workspace, place)
       else await search.onlyFile(workspace, place)
-      mustGoOn(run.signal)
+      mustHaveFound(search.count, run.signal)
       return search.toString()
     },
   }
@@ -63,6 +63,8 @@ class Grep {
   private readonly glob: GlobPattern | undefined
   private readonly signal: AbortSignal
   private longLines = 0
+  /** Where the search was ended: `path:line`. */
+  private stoppedAt: string | undefined
   private unreadable = 0
 
   constructor(input: GrepInput, config: Config, run: ToolRun) {
@@ -77,6 +79,7 @@ class Grep {
       maxLine: config.maxLine,
       maxSearch: Math.max(config.maxRead, config.maxLine),
       isOver: () => this.results.isFull || this.signal.aborted,
+      isStopped: () => this.signal.aborted,
     }
   }
 
@@ -84,20 +87,27 @@ class Grep {
     const searched = await this.search(workspace, place)
     if ('error' in searched) throw searched.error
     if (searched.file.isBinary) throw new WorkspaceError('NOT_TEXT', `${place.shown} is not a text file; use bash to look into it.`)
-    this.take(searched)
+    this.take(searched, place)
   }
 
   /** Searches some files ahead, and takes what they gave in the order of their paths. */
   async folder(workspace: Workspace, place: Place): Promise<void> {
-    const ahead: Promise<Searched>[] = []
+    const ahead: { readonly place: Place; readonly searched: Promise<Searched> }[] = []
     const { skip, gitignore } = this.config
-    for await (const found of walk(place.real, { skip, gitignore, top: workspace.cwd, signal: this.signal })) {
+    const pinned: InFolder = (path, use) => inFolder(workspace, { real: path, shown: workspace.show(path) }, use)
+    for await (const found of walk(place.real, { skip, gitignore, top: workspace.cwd, signal: this.signal, inFolder: pinned })) {
       if (found.isLink || this.glob?.test(relative(place.real, found.path).split(sep)) === false) continue
-      ahead.push(this.search(workspace, { real: found.path, existing: found.path, missing: [], shown: workspace.show(found.path) }))
-      if (ahead.length >= AT_ONCE) this.take(await (ahead.shift() as Promise<Searched>))
+      const file: Place = { real: found.path, existing: found.path, missing: [], shown: workspace.show(found.path) }
+      ahead.push({ place: file, searched: this.search(workspace, file) })
+      const next = ahead.length >= AT_ONCE ? ahead.shift() : undefined
+      if (next) this.take(await next.searched, next.place)
       if (this.options.isOver()) break
     }
-    for (const searched of ahead) this.take(await searched)
+    for (const { place: file, searched } of ahead) this.take(await searched, file)
+  }
+
+  get count(): number {
+    return this.results.count
   }
 
   toString(): string {
@@ -106,6 +116,10 @@ class Grep {
       ...(this.unreadable > 0 ? [`${this.unreadable} files could not be read`] : []),
     ]
     if (this.results.count === 0) notes.unshift('No matches')
+    if (this.signal.aborted && !this.results.isFull) {
+      const where = this.stoppedAt === undefined ? '' : ` in ${this.stoppedAt}`
+      notes.push(`Ended${where} before all was searched: ${stopReason(this.signal)}; narrow the path or the glob`)
+    }
     return this.results.toString('There are more matches; narrow the pattern, the path or the glob, or set filesOnly', notes)
   }
 
@@ -118,13 +132,15 @@ class Grep {
     }
   }
 
-  private take(searched: Searched): void {
+  private take(searched: Searched, place: Place): void {
     // A file behind the last result that fits may have been searched, or not: it must make no difference.
-    if (this.options.isOver()) return
+    if (this.results.isFull) return
     // One file that nobody may read is no reason to find nothing.
     if ('error' in searched) this.unreadable++
     else {
-      this.longLines += searched.file.longLines
+      const { longLines, stoppedIn } = searched.file
+      this.longLines += longLines
+      if (stoppedIn !== undefined) this.stoppedAt ??= `${place.shown}:${stoppedIn}`
       this.results.addAll(searched.results, this.options.context > 0 ? '--' : undefined)
     }
   }

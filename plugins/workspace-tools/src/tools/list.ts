@@ -1,9 +1,10 @@
 import { lstat, readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Dirent } from 'node:fs'
-import { codeOf, shownName } from '@headrace/files'
+import { byCodeUnits, codeOf, shownName } from '@headrace/files'
 import type { Config } from '../config.ts'
-import { WorkspaceError, fileError } from '../error.ts'
+import { WorkspaceError, fileError, stopReason } from '../error.ts'
+import { inFolder } from '../file.ts'
 import { ResultList } from '../result-list.ts'
 import { PATH, parametersOf, workspaceOf } from './tool.ts'
 import type { WorkspaceTool } from './tool.ts'
@@ -22,18 +23,21 @@ export function createList(config: Config): WorkspaceTool<ListInput> {
     async execute({ path = '.' }, run) {
       const workspace = await workspaceOf(run, config)
       const place = await workspace.findExisting(path)
-      const entries = await readdir(place.real, { withFileTypes: true }).catch((error: unknown) => {
+      return inFolder(workspace, place, async (folder) => {
+        const entries = await readdir(folder, { withFileTypes: true })
+        if (entries.length === 0) return '[The folder is empty.]'
+        const results = new ResultList(config.maxResults, config.maxOutput)
+        for (const entry of entries.sort((a, b) => byCodeUnits(a.name, b.name))) {
+          if (results.isFull || run.signal.aborted) break
+          results.add(await shownEntry(folder, entry))
+        }
+        const rest = `${entries.length - results.count} more entries`
+        if (run.signal.aborted && !results.isFull) return results.toString('', [`Ended: ${stopReason(run.signal)}; there are ${rest}`])
+        return results.toString(`${rest}; glob with a pattern finds some of them`)
+      }).catch((error: unknown) => {
         if (codeOf(error) === 'ENOTDIR') throw new WorkspaceError('NOT_A_FOLDER', `${place.shown} is a file; read shows what is in it.`)
         throw fileError(error, 'list', place.shown)
       })
-      if (entries.length === 0) return '[The folder is empty.]'
-      const results = new ResultList(config.maxResults, config.maxOutput)
-      // Names in the order of their code units, wherever this runs.
-      for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-        if (results.isFull || run.signal.aborted) break
-        results.add(await shownEntry(place.real, entry))
-      }
-      return results.toString(`${entries.length - results.count} more entries; glob with a pattern finds some of them`)
     },
   }
 }

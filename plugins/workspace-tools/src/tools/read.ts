@@ -1,8 +1,9 @@
-import type { ToolOutput } from '@headrace/agent'
+import type { ToolOutput, ToolRun } from '@headrace/agent'
 import type { Config } from '../config.ts'
-import { WorkspaceError, mustGoOn } from '../error.ts'
+import { WorkspaceError, mustHaveFound, stopReason } from '../error.ts'
 import { chunksOf, readBytes, withFile } from '../file.ts'
 import type { OpenFile } from '../file.ts'
+import { filesReadBy } from '../read-files.ts'
 import { LineSplitter } from '../text.ts'
 import type { Line } from '../text.ts'
 import { cleanText, shownLine, sniff } from '../text.ts'
@@ -33,7 +34,11 @@ export function createRead(config: Config): WorkspaceTool<ReadInput> {
       return withFile(workspace, await workspace.findExisting(input.path), async (file): Promise<ToolOutput> => {
         const { bytesRead, buffer } = await file.handle.read(Buffer.alloc(8_192), 0, 8_192, 0)
         const kind = sniff(buffer.subarray(0, bytesRead))
-        if (kind === undefined) return readText(file, input, config, run.signal)
+        if (kind === undefined) {
+          const text = await readText(file, input, config, run.signal)
+          await noteRead(file, run, config)
+          return text
+        }
         if (kind.kind === 'image' && config.images) {
           return [await run.agent.putImage(await readBytes(file, config.maxFile), kind.mediaType)]
         }
@@ -47,7 +52,14 @@ function notText(file: OpenFile, what: string): WorkspaceError {
   return new WorkspaceError('NOT_TEXT', `${file.place.shown} is ${what} of ${file.stats.size} bytes, not UTF-8 text; use bash to look into it.`)
 }
 
-async function readText(file: OpenFile, input: ReadInput, config: Config, signal: AbortSignal): Promise<string> {
+/** So that `write` and `edit` know what the model has seen. A file that grew or was changed meanwhile is noted as it is now: the result says so. */
+async function noteRead(file: OpenFile, run: ToolRun, config: Config): Promise<void> {
+  if (file.stats.size > config.maxFile || run.signal.aborted) return
+  const bytes = await readBytes(file, config.maxFile)
+  filesReadBy(run).note(file.place.real, bytes)
+}
+
+async function readText(file: OpenFile, input: ReadInput, config: Config, signal: AbortSignal): Promise<ToolOutput> {
   const page = new Page(input.offset ?? 1, input.limit ?? Infinity, config)
   const splitter = new LineSplitter(config.maxLine)
   const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -59,7 +71,7 @@ async function readText(file: OpenFile, input: ReadInput, config: Config, signal
     }
   }
   for await (const chunk of chunksOf(file.handle)) {
-    mustGoOn(signal)
+    if (signal.aborted) return page.stopped(splitter.openLine, signal)
     if (!splitter.push(decode(chunk)).every((line) => page.add(line))) return page.toString()
   }
   if ([...splitter.push(decode()), ...splitter.end()].every((line) => page.add(line))) return page.end(file.place.shown)
@@ -98,6 +110,15 @@ class Page {
   /** The page where the file did not end with it. */
   toString(): string {
     return cleanText([...this.lines, `[The file goes on: read it with offset ${this.seen + 1}.]`].join('\n'))
+  }
+
+  /** The page where reading was ended from outside; an error where nothing of it was reached. */
+  stopped(openLine: number, signal: AbortSignal): ToolOutput {
+    mustHaveFound(this.lines.length, signal)
+    const inLine = openLine > 0 ? `, of which ${openLine} characters had been read` : ''
+    const note = `[Ended in line ${this.seen + 1}${inLine}: ${stopReason(signal)}. Use bash to get at a part of a very large file.]`
+    const content = cleanText([...this.lines, note].join('\n'))
+    return this.lines.length > 0 ? content : { content, error: true }
   }
 
   /** The page where the file ends with it. */

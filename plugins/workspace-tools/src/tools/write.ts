@@ -1,8 +1,11 @@
+import type { Stats } from 'node:fs'
 import { shownName } from '@headrace/files'
 import type { Config } from '../config.ts'
 import { WorkspaceError } from '../error.ts'
-import { withFileLock } from '../replace-file.ts'
-import { replaceFile } from '../replace-file.ts'
+import { readBytes, withFile } from '../file.ts'
+import { type ReadFiles, filesReadBy } from '../read-files.ts'
+import { replaceFile, withFileLock } from '../replace-file.ts'
+import type { Place, Workspace } from '../workspace.ts'
 import { PATH, parametersOf, workspaceOf } from './tool.ts'
 import type { WorkspaceTool } from './tool.ts'
 
@@ -26,8 +29,27 @@ export function createWrite(config: Config): WorkspaceTool<WriteInput> {
       const place = await workspace.find(path)
       if (path.endsWith('/')) throw new WorkspaceError('NOT_A_FILE', `${shownName(path)} names a folder; write makes the folders that a file needs.`)
       const bytes = Buffer.from(content.toWellFormed(), 'utf8')
-      const isNew = await withFileLock(place.real, () => replaceFile(workspace, place, bytes, { signal: run.signal }))
+      const isNew = await withFileLock(place.real, async () => {
+        const known = filesReadBy(run)
+        const expected = known.has(place.real) ? await mustBeAsRead(workspace, place, known, config) : undefined
+        const created = await replaceFile(workspace, place, bytes, { signal: run.signal, ...(expected && { expected }) })
+        known.note(place.real, bytes)
+        return created
+      })
       return `${isNew ? 'Created' : 'Replaced'} ${place.shown} (${bytes.length} bytes).`
     },
   }
+}
+
+/** The status of a file that is still as the model knows it; nothing where it is too large to tell. */
+async function mustBeAsRead(workspace: Workspace, place: Place, known: ReadFiles, { maxFile }: Config): Promise<Stats | undefined> {
+  if (place.missing.length > 0) {
+    known.mustBeKnown(place.real, undefined, place.shown)
+    return undefined
+  }
+  return withFile(workspace, place, async (file) => {
+    if (file.stats.size > maxFile) return undefined
+    known.mustBeKnown(place.real, await readBytes(file, maxFile), place.shown)
+    return file.stats
+  })
 }
