@@ -17,15 +17,26 @@ export class JsonError extends HeadraceError {
   }
 }
 
-/** Deeper nesting than this is refused: nothing a model reads needs it, and a hostile value must not overflow the stack. */
+/**
+ * Deeper nesting than this is refused: nothing a model reads needs it, and a hostile value must not overflow the stack. A list or an object
+ * is one level, each inside of it another. An event of a log counts as a whole, from its own braces.
+ */
 export const MAX_DEPTH = 128
 
-/** What we copied and froze ourselves. `Object.isFrozen` says nothing about the inside, nor about who else holds it (L11). */
-const ours = new WeakSet<object>()
+/**
+ * What we copied and froze ourselves, and how deep it is nested. `Object.isFrozen` says nothing about the inside, nor about who else holds
+ * it (L11).
+ */
+const ours = new WeakMap<object, number>()
 
 /** True for a value that {@link copyJson} or {@link adoptJson} returned: deep-frozen, plain, held by nobody who could change it. */
 export function isOurs(value: unknown): boolean {
   return typeof value === 'object' && value !== null && ours.has(value)
+}
+
+/** How deep a value that is ours is nested; undefined for any other. */
+export function depthOfOurs(value: object): number | undefined {
+  return ours.get(value)
 }
 
 /**
@@ -40,7 +51,7 @@ export function copyJson<T>(value: T, at = '$'): T {
   const copier = new Copier(at)
   try {
     const result = copier.copy(value)
-    if (typeof result === 'object' && result !== null) ours.add(result)
+    if (typeof result === 'object' && result !== null) ours.set(result, copier.deepest)
     return result as T
   } catch (error) {
     // A proxy's trap; or a proxy that was revoked.
@@ -53,6 +64,8 @@ class Copier {
   private readonly at: string
   private readonly trail: (string | number)[] = []
   private readonly ancestors: object[] = []
+  /** How deep what it has copied so far is nested. */
+  deepest = 0
 
   constructor(at: string) {
     this.at = at
@@ -70,8 +83,8 @@ class Copier {
         if (!Number.isFinite(source)) this.refuse(`is ${source}`)
         return Object.is(source, -0) ? this.refuse('is -0') : source
       case 'object':
-        if (source === null || ours.has(source)) return source
-        return Object.freeze(this.copyInside(source))
+        if (source === null) return source
+        return ours.has(source) ? this.reach(source, ours.get(source)!) : Object.freeze(this.copyInside(source))
       default: return this.refuse(`is ${typeof source === 'undefined' ? 'undefined' : `a ${typeof source}`}`)
     }
   }
@@ -79,11 +92,19 @@ class Copier {
   private copyInside(source: object): object {
     const { ancestors } = this
     if (ancestors.includes(source)) this.refuse('is a cycle')
-    if (ancestors.length === MAX_DEPTH) this.refuse(`is nested deeper than ${MAX_DEPTH}`)
+    this.reach(source, 1)
     ancestors.push(source)
     const copy = Array.isArray(source) ? this.copyArray(source) : this.copyObject(source)
     ancestors.pop()
     return copy
+  }
+
+  /** What stands here is nested so deep, counted from itself. */
+  private reach(source: object, depth: number): object {
+    const deepest = this.ancestors.length + depth
+    if (deepest > MAX_DEPTH) this.refuse(`is nested deeper than ${MAX_DEPTH}`)
+    if (deepest > this.deepest) this.deepest = deepest
+    return source
   }
 
   private copyArray(source: readonly unknown[]): unknown[] {
@@ -129,16 +150,21 @@ const EMPTY: readonly never[] = adoptJson([])
 
 /** Freezes a value that only we hold and that is JSON already, such as what `JSON.parse` just returned. */
 export function adoptJson<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || ours.has(value)) return value
-  for (const key in value) adopt(value[key])
-  ours.add(Object.freeze(value))
+  if (typeof value === 'object' && value !== null && !ours.has(value)) ours.set(value, adopt(value))
   return value
 }
 
-function adopt(value: unknown): void {
-  if (typeof value !== 'object' || value === null || ours.has(value)) return
-  for (const key in value) adopt((value as Record<string, unknown>)[key])
+/** Returns how deep it is nested. */
+function adopt(value: object): number {
+  const known = ours.get(value)
+  if (known !== undefined) return known
+  let inside = 0
+  for (const key in value) {
+    const item = (value as Record<string, unknown>)[key]
+    if (typeof item === 'object' && item !== null) inside = Math.max(inside, adopt(item))
+  }
   Object.freeze(value)
+  return inside + 1
 }
 
 /** Equal as JSON text, the order of keys included: what the model would see is the same. Of values that are JSON. */

@@ -140,6 +140,11 @@ describe('copyJson', () => {
   it('nests as deep as the limit and no deeper', () => {
     expect(copyJson(nested(MAX_DEPTH))).toEqual(nested(MAX_DEPTH))
     expect(() => copyJson(nested(MAX_DEPTH + 1))).toThrow(`nested deeper than ${MAX_DEPTH}`)
+    // Made of what was copied before.
+    for (const part of [copyJson(nested(100)), adoptJson(nested(100))]) {
+      expect(copyJson(Array.from({ length: 28 }).reduce<unknown>((value) => copyJson([value]), part))).toEqual(Array.from({ length: 28 }).reduce<unknown>((value) => [value], nested(100)))
+      expect(() => Array.from({ length: 29 }).reduce<unknown>((value) => copyJson([value]), part)).toThrow(`nested deeper than ${MAX_DEPTH}`)
+    }
     expect(() => copyJson(nested(100_000))).toThrow(JsonError)
   })
 

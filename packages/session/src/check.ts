@@ -26,7 +26,7 @@ export function checkEvent(value: unknown): SessionEvent {
   else if (REQUIRED_TYPES.has(type)) check.fail('required', `must be true for a ${type}`)
   checkData(check, type, data)
   check.digests(data, 'blobs')
-  for (const field of ['type', 'data']) check.text(event[field], field)
+  check.texts(event)
   return value as SessionEvent
 }
 

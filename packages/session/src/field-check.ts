@@ -1,6 +1,6 @@
 import { NO_USAGE, type Message } from '@headrace/message'
 import { LogError } from './error.ts'
-import { textProblem } from './well-formed.ts'
+import { DEEP, deepPlace, textProblem } from './well-formed.ts'
 
 export type Fields = Record<string, unknown>
 
@@ -44,9 +44,15 @@ export class FieldCheck {
     if (!Number.isSafeInteger(data[field]) || (data[field] as number) < 0) this.fail(field, 'must be a whole number')
   }
 
-  text(value: unknown, field: string): void {
-    const problem = textProblem(value)
-    if (problem !== undefined) this.fail(field, problem)
+  /** The texts and the nesting of every field of an event. */
+  texts(event: Fields): void {
+    for (const field in event) {
+      const value = event[field]
+      if (typeof value === 'number' || value === true) continue
+      if (!field.isWellFormed()) this.fail('a field', 'has half a character in its name')
+      const problem = textProblem(value, 2)
+      if (problem !== undefined) this.fail(problem === DEEP ? field + deepPlace(value, 2) : field, problem)
+    }
   }
 
   object(data: Fields, field: string): Fields {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { MAX_DEPTH, copyJson } from '@headrace/message'
 import { type EventType, type SessionEvent, FORMAT, Fold, LOG_VERSION, LogError, checkEvent } from '@headrace/session'
 import { HEADER, LogBuilder, assistant, call, result, system, user } from './log-builder.ts'
 import { everyKind } from './every-kind.ts'
@@ -159,6 +160,16 @@ describe('checkEvent', () => {
     const error = expect.objectContaining({ code: 'LOG_UNKNOWN_REQUIRED', seq, message: expect.stringMatching(NEWER) as string }) as Error
     expect(() => checkEvent(value)).toThrow(error)
     expect(() => checkEvent(value)).toThrow(what)
+  })
+
+  it('takes an event nested as deep as the limit, counted from its own braces, and no deeper, parsed or made of copies; it names the place', () => {
+    const nested = (depth: number): unknown => depth === 0 ? 'x' : [nested(depth - 1)]
+    for (const copy of [(value: object) => value, copyJson<object>, (value: object) => copyJson({ part: copyJson((value as { part: object }).part) })]) {
+      const at = (depth: number) => checkEvent({ seq: 1, time: 0, type: 'x/y', data: copy({ part: nested(depth - 2) }) })
+      expect(at(MAX_DEPTH)).toMatchObject({ type: 'x/y' })
+      expect(() => at(MAX_DEPTH + 1)).toThrow('event 1: data.part.0.0.0.0.0… is nested deeper than 128 levels')
+      expect(() => checkEvent({ ...good, extra: nested(MAX_DEPTH) })).toThrow('event 3: extra.0')
+    }
   })
 
   it('passes an event that is required where all of it is known, whatever its type', () => {
