@@ -1,9 +1,12 @@
-import { type Digest, EMPTY_CHAIN, HeadraceError } from '@headrace/message'
+import { type Digest, EMPTY_CHAIN, HeadraceError, sha256 } from '@headrace/message'
+import { blobsOf } from './blobs.ts'
 import { checkEvent } from './check.ts'
+import { Coordinates } from './coordinates.ts'
 import { LogError } from './error.ts'
 import type { SessionEvent } from './event.ts'
 import { Fold } from './fold.ts'
 import { partsAt, proveRequest } from './rebuild.ts'
+import type { SessionStore } from './store.ts'
 
 /** Something in a log that is not as it was recorded. */
 export interface Difference {
@@ -27,6 +30,7 @@ export interface Verification {
 /** Rebuilds every request of a log while it is fed, one event at a time, in memory bounded by what the model saw. */
 export class Verifier {
   private readonly fold = new Fold()
+  private readonly coordinates = new Coordinates()
   private session = ''
   private requests = 0
   private lastProof = -1
@@ -35,7 +39,8 @@ export class Verifier {
   /** @throws LogError at the first difference, or where the log is not well-formed */
   feed(event: SessionEvent): void {
     if (event.type === 'session/open') this.session = event.data.id
-    const { surface } = this.fold
+    const { surface, ledger } = this.fold
+    this.coordinates.check(event, ledger)
     if (event.type === 'step/end') {
       const closing = surface.closingChain()
       this.compare(event.seq, 'history at the end of the step', closing, event.data.digest)
@@ -54,6 +59,7 @@ export class Verifier {
   /** What has been found so far. */
   result(difference?: Difference): Verification {
     const { surface, length } = this.fold
+    if (length === 0) difference ??= { seq: 0, what: 'there is no event: nothing was acknowledged, or this is no log' }
     const chain = difference ? this.lastChain : surface.chain()
     return { events: length, requests: this.requests, messages: surface.length, chain, ...(difference && { difference }) }
   }
@@ -70,18 +76,67 @@ export class Verifier {
 /** Rebuilds every request of a log and compares it with what was recorded. Never throws for what is in the log. */
 export function verify(events: Iterable<SessionEvent>): Verification {
   const verifier = new Verifier()
-  let seq = 0
-  try {
-    for (const event of events) {
-      verifier.feed(checkEvent(event))
-      seq = event.seq + 1
+  let next = 0
+  for (const event of events) {
+    const difference = attempt(() => verifier.feed(checkEvent(event)), next)
+    if (difference) return verifier.result(difference)
+    next = event.seq + 1
+  }
+  return verifier.result()
+}
+
+/** What `verifyLog()` found. */
+export type LogVerification = Verification & {
+  /** Blobs that are named, and were looked at. */
+  readonly blobs: number
+}
+
+/**
+ * {@link verify}, for a log in its place, and its blobs: each that an event names is there, with that digest. In memory bounded by what
+ * the model saw.
+ *
+ * @throws SessionNotFoundError, StoreError, LogError for a log that cannot be read
+ */
+export async function verifyLog(source: Pick<SessionStore, 'load' | 'getBlob'>, id: string): Promise<LogVerification> {
+  const verifier = new Verifier()
+  const named = new Map<Digest, number>()
+  let next = 0
+  for await (const batch of source.load(id)) {
+    for (const event of batch) {
+      const difference = attempt(() => verifier.feed(event), next)
+      if (difference) return { ...verifier.result(difference), blobs: 0 }
+      for (const digest of blobsOf(event)) if (!named.has(digest)) named.set(digest, event.seq)
+      next = event.seq + 1
     }
+  }
+  for (const [digest, seq] of named) {
+    const what = await blobProblem(source, id, digest)
+    if (what !== undefined) return { ...verifier.result({ seq, what }), blobs: named.size }
+  }
+  return { ...verifier.result(), blobs: named.size }
+}
+
+async function blobProblem(source: Pick<SessionStore, 'getBlob'>, id: string, digest: Digest): Promise<string | undefined> {
+  try {
+    const bytes = await source.getBlob(id, digest)
+    if (!bytes) return `it names the blob ${digest}, which is not there`
+    return sha256(bytes) === digest ? undefined : `it names the blob ${digest}, whose bytes have another digest`
+  } catch (error) {
+    if (error instanceof HeadraceError && error.code === 'BLOB_DAMAGED') return error.message
+    throw error
+  }
+}
+
+/** The difference that this finds. */
+function attempt(work: () => void, next: number): Difference | undefined {
+  try {
+    work()
+    return undefined
   } catch (error) {
     // A RangeError: nested too deeply to be written as JSON again.
     if (!(error instanceof HeadraceError || error instanceof RangeError)) throw error
-    return verifier.result({ seq: error instanceof LogError ? (error.seq ?? seq) : seq, what: error.message })
+    return { seq: error instanceof LogError ? (error.seq ?? next) : next, what: error.message }
   }
-  return verifier.result()
 }
 
 /** A second fold, fed the serialised events, that checks each request before it leaves: what is in memory and what is in the log agree. */

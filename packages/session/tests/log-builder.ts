@@ -28,6 +28,7 @@ export class LogBuilder {
   readonly events: SessionEvent[] = []
   fold = new Fold()
   header: EpochHeader = HEADER
+  private attempt = 0
 
   constructor(open: Partial<SessionOpen> = {}) {
     this.add('session/open', { ...FORMAT, id: 'demo', ...open })
@@ -62,6 +63,7 @@ export class LogBuilder {
 
   step(): number {
     const { number, steps } = this.fold.ledger.turn!
+    this.attempt = 0
     return this.add('step/start', { turn: number, step: steps + 1 })
   }
 
@@ -77,7 +79,7 @@ export class LogBuilder {
     if (owed) this.add(owed.type, owed.data)
     const { surface, ledger: { turn } } = this.fold
     const proof = proveRequest(this.fold.headers.header!, surface.chain())
-    return this.add('request/dispatch', { turn: turn?.number ?? 1, step: turn?.step?.number ?? 1, attempt: 1, boundary: surface.boundary!, ...proof })
+    return this.add('request/dispatch', { turn: turn?.number ?? 1, step: turn?.step?.number ?? 1, attempt: ++this.attempt, boundary: surface.boundary!, ...proof })
   }
 
   /** A side request. */

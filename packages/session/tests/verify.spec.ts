@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Message, EMPTY_CHAIN, chainOf, copyJson, isOurs, textOf } from '@headrace/message'
-import { type EpochHeader, type SessionEvent, Fold, Verifier, Witness, rebuild, verify } from '@headrace/session'
+import { type Message, EMPTY_CHAIN, chainOf, copyJson, isOurs, sha256, textOf } from '@headrace/message'
+import { type EpochHeader, type SessionEvent, Fold, StoreError, Verifier, Witness, rebuild, verify, verifyLog } from '@headrace/session'
 import { HEADER, LogBuilder, assistant, call, result, system, user } from './log-builder.ts'
 import { everyKind } from './every-kind.ts'
 
@@ -88,7 +88,7 @@ describe('verify', () => {
 
   it('verifies every beginning of it', () => {
     const log = everyKind()
-    for (let length = 0; length <= log.events.length; length++) expect(verify(log.parsed.slice(0, length)).difference).toBeUndefined()
+    for (let length = 1; length <= log.events.length; length++) expect(verify(log.parsed.slice(0, length)).difference).toBeUndefined()
   })
 
   it('names the first difference, what it is, where the change is, and up to where the log is proven', () => {
@@ -202,7 +202,7 @@ describe('verify', () => {
     for (let level = 0; level < 50_000; level++) deep = [deep]
     const events = log.parsed.map((event) => (event.type === 'user/message' ? { ...event, data: { ...event.data, message: { role: 'user', content: [{ type: 'text', text: 'x', metadata: { deep } }] } } } : event))
     const { difference, chain } = verify(events as never)
-    expect(difference).toMatchObject({ seq: 3, what: expect.stringContaining('data is nested deeper than 128') as string })
+    expect(difference).toMatchObject({ seq: 3, what: expect.stringContaining('data.message.content.0.metadata.deep… is nested deeper than 128') as string })
     expect(chain).toBe(EMPTY_CHAIN)
   })
 
@@ -246,5 +246,58 @@ describe('reading again', () => {
     const seen = ({ ledger, surface }: typeof fold) => [ledger.owed, ledger.queue, ledger.turns, surface.chain()]
     expect(seen(fold)).toEqual(seen(log.fold))
     expect(fold.surface.snapshot().entries.map(({ message }) => textOf(message))).toContain('a fact behind the last proof')
+  })
+})
+
+describe('what verify looks at beside the digests', () => {
+  const whole = everyKind()
+  const seqOf = (type: string, index = 0) => whole.events.filter((event) => event.type === type)[index]!.seq
+  const found = (type: string, change: object, index = 0) => {
+    const { difference } = verify(altered(whole.events, seqOf(type, index), (data: object) => ({ ...data, ...change })))
+    expect(difference).toMatchObject({ seq: seqOf(type, index) })
+    return difference!.what
+  }
+
+  it('is where a dispatch says that it stands', () => {
+    expect(found('request/dispatch', { turn: 7 })).toContain('it says turn 7, and stands in turn 1')
+    expect(found('request/dispatch', { step: 9 })).toContain('it says step 9, and stands in step 1')
+    expect(found('request/dispatch', { attempt: 1 }, 2)).toContain('it says attempt 1, behind attempt 1')
+    // One that could not be sent has none.
+    expect(verify(altered(whole.events, seqOf('request/dispatch', 2), (data: object) => ({ ...data, attempt: 5 }))).difference).toBeUndefined()
+  })
+
+  it('is what an answer answers, and what starts', () => {
+    expect(found('assistant/message', { dispatch: 0 })).toContain('it answers event 0, which is no dispatch of its step')
+    expect(found('assistant/message', { dispatch: seqOf('request/dispatch') }, 1)).toContain('no dispatch of its step')
+    expect(found('tool/start', { index: 0 }, 1)).toContain('starts a second time')
+    expect(found('question/answered', { question: 1 })).toContain('which is no question')
+    expect(found('letter/refused', { letter: 'l1' })).toContain('"l1" a second time')
+  })
+
+  it('is whether there is a log at all', () => {
+    expect(verify([]).difference).toEqual({ seq: 0, what: 'there is no event: nothing was acknowledged, or this is no log' })
+  })
+})
+
+describe('verifyLog', () => {
+  const bytes = new Uint8Array([1, 2, 3])
+  const digest = sha256(bytes)
+  const log = new LogBuilder()
+  log.add('context/message', { message: { role: 'user', content: [{ type: 'image', digest, mediaType: 'image/png' }] }, owner: 'x/y' })
+  log.add('session/title', { title: 'A', owner: 'app', blobs: [digest] } as never)
+  const source = (blob: () => Promise<Uint8Array | undefined>) => ({ load: async function* () { yield log.parsed }, getBlob: blob })
+
+  it('looks at every blob that is named, once', async () => {
+    let looks = 0
+    expect(await verifyLog(source(async () => (looks++, bytes)), 'demo')).toEqual({ ...verify(log.parsed), blobs: 1 })
+    expect(looks).toBe(1)
+  })
+
+  it.each([
+    ['that is not there', async () => undefined, `names the blob ${digest}, which is not there`],
+    ['that was changed', async () => new Uint8Array([1, 2, 4]), `names the blob ${digest}, whose bytes have another digest`],
+    ['that its store calls damaged', async () => { throw new StoreError('it is damaged', { code: 'BLOB_DAMAGED' }) }, 'it is damaged'],
+  ])('finds one %s', async (_, blob, what) => {
+    expect((await verifyLog(source(blob), 'demo')).difference).toEqual({ seq: 1, what: expect.stringContaining(what) as string })
   })
 })

@@ -1,0 +1,62 @@
+import { LogError } from './error.ts'
+import type { SessionEvent } from './event.ts'
+import type { Ledger } from './ledger.ts'
+
+/**
+ * Compares what events say of their place, and of other events, with where they stand: what no fold needs, and what is wrong in a log that
+ * was put together. Feed it each event in front of the fold that `ledger` is of.
+ */
+export class Coordinates {
+  /** The attempt of the open step's last dispatch, and its dispatches that ended. */
+  private attempt = 0
+  private readonly attempts = new Set<number>()
+  private readonly ended = new Set<number>()
+  private readonly questions = new Set<number>()
+  private readonly started = new Set<string>()
+
+  /** @throws LogError */
+  check(event: SessionEvent, ledger: Ledger): void {
+    const { letter } = event.data as { readonly letter?: string }
+    if (typeof letter === 'string' && ledger.isTaken(letter)) throw new LogError(`it takes the letter ${JSON.stringify(letter)} a second time`, event.seq)
+    switch (event.type) {
+      case 'step/start': return this.begin()
+      case 'request/dispatch': return this.dispatch(event, ledger)
+      case 'request/end': return void this.ended.add(event.data.dispatch)
+      case 'assistant/message': return this.answer(event)
+      case 'tool/start': return this.start(event)
+      case 'question/asked': return void this.questions.add(event.seq)
+      case 'question/answered':
+        if (!this.questions.has(event.data.question)) throw new LogError(`it answers event ${event.data.question}, which is no question`, event.seq)
+    }
+  }
+
+  private begin(): void {
+    this.attempt = 0
+    this.attempts.clear()
+    this.ended.clear()
+    this.started.clear()
+  }
+
+  private dispatch({ seq, data }: SessionEvent<'request/dispatch'>, { turn }: Ledger): void {
+    if (data.purpose !== undefined) return
+    const { turn: number, step, attempt } = data
+    const here = turn?.step
+    if (number !== undefined && number !== turn?.number) throw new LogError(`it says turn ${number}, and stands in ${turn ? `turn ${turn.number}` : 'none'}`, seq)
+    if (step !== undefined && step !== here?.number) throw new LogError(`it says step ${step}, and stands in ${here ? `step ${here.number}` : 'none'}`, seq)
+    // Attempts may skip a number: one that could not be sent has no dispatch.
+    if (attempt !== undefined && attempt <= this.attempt) throw new LogError(`it says attempt ${attempt}, behind attempt ${this.attempt}`, seq)
+    this.attempt = attempt ?? this.attempt
+    this.attempts.add(seq)
+  }
+
+  private answer({ seq, data: { dispatch } }: SessionEvent<'assistant/message'>): void {
+    if (!this.attempts.has(dispatch)) throw new LogError(`it answers event ${dispatch}, which is no dispatch of its step`, seq)
+    if (!this.ended.has(dispatch)) throw new LogError(`it answers dispatch ${dispatch}, which has not ended`, seq)
+  }
+
+  private start({ seq, data: { assistant, index } }: SessionEvent<'tool/start'>): void {
+    const call = `${assistant}.${index}`
+    if (this.started.has(call)) throw new LogError(`call ${index} of message ${assistant} starts a second time`, seq)
+    this.started.add(call)
+  }
+}
