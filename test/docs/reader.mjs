@@ -15,9 +15,11 @@ export function readEvents(text) {
 
 /** "Files of store-jsonl": the numbers, from 1, of lines whose sum is not that of their bytes. */
 export function badLines(text) {
+  const id = /"id":"([^"]*)"/.exec(text)?.[1]
   return text.split('\n').flatMap((line, index) => {
     const [, bytes, sum] = /^(.*),"sum":"([0-9a-f]{8})"\}\]?$/s.exec(line) ?? []
-    return line === '' || bytes !== undefined && crc32(bytes).toString(16).padStart(8, '0') === sum ? [] : [index + 1]
+    const seq = /^\[?\{"seq":(\d+)/.exec(line)?.[1]
+    return line === '' || bytes !== undefined && crc32(`${id}/${seq}/${bytes}`).toString(16).padStart(8, '0') === sum ? [] : [index + 1]
   })
 }
 

@@ -17,7 +17,7 @@ export class Coordinates {
   /** @throws LogError */
   check(event: SessionEvent, ledger: Ledger): void {
     const { letter } = event.data as { readonly letter?: string }
-    if (typeof letter === 'string' && ledger.isTaken(letter)) throw new LogError(`it takes the letter ${JSON.stringify(letter)} a second time`, event.seq)
+    if (typeof letter === 'string' && ledger.isTaken(letter)) throw new LogError(`it takes the letter ${JSON.stringify(letter)} a second time`, event.seq, 'LOG_DIFFERS')
     switch (event.type) {
       case 'step/start': return this.begin()
       case 'request/dispatch': return this.dispatch(event, ledger)
@@ -26,7 +26,7 @@ export class Coordinates {
       case 'tool/start': return this.start(event)
       case 'question/asked': return void this.questions.add(event.seq)
       case 'question/answered':
-        if (!this.questions.has(event.data.question)) throw new LogError(`it answers event ${event.data.question}, which is no question`, event.seq)
+        if (!this.questions.has(event.data.question)) throw new LogError(`it answers event ${event.data.question}, which is no question`, event.seq, 'LOG_DIFFERS')
     }
   }
 
@@ -41,22 +41,22 @@ export class Coordinates {
     if (data.purpose !== undefined) return
     const { turn: number, step, attempt } = data
     const here = turn?.step
-    if (number !== undefined && number !== turn?.number) throw new LogError(`it says turn ${number}, and stands in ${turn ? `turn ${turn.number}` : 'none'}`, seq)
-    if (step !== undefined && step !== here?.number) throw new LogError(`it says step ${step}, and stands in ${here ? `step ${here.number}` : 'none'}`, seq)
+    if (number !== undefined && number !== turn?.number) throw new LogError(`it says turn ${number}, and stands in ${turn ? `turn ${turn.number}` : 'none'}`, seq, 'LOG_DIFFERS')
+    if (step !== undefined && step !== here?.number) throw new LogError(`it says step ${step}, and stands in ${here ? `step ${here.number}` : 'none'}`, seq, 'LOG_DIFFERS')
     // Attempts may skip a number: one that could not be sent has no dispatch.
-    if (attempt !== undefined && attempt <= this.attempt) throw new LogError(`it says attempt ${attempt}, behind attempt ${this.attempt}`, seq)
+    if (attempt !== undefined && attempt <= this.attempt) throw new LogError(`it says attempt ${attempt}, behind attempt ${this.attempt}`, seq, 'LOG_DIFFERS')
     this.attempt = attempt ?? this.attempt
     this.attempts.add(seq)
   }
 
   private answer({ seq, data: { dispatch } }: SessionEvent<'assistant/message'>): void {
-    if (!this.attempts.has(dispatch)) throw new LogError(`it answers event ${dispatch}, which is no dispatch of its step`, seq)
-    if (!this.ended.has(dispatch)) throw new LogError(`it answers dispatch ${dispatch}, which has not ended`, seq)
+    if (!this.attempts.has(dispatch)) throw new LogError(`it answers event ${dispatch}, which is no dispatch of its step`, seq, 'LOG_DIFFERS')
+    if (!this.ended.has(dispatch)) throw new LogError(`it answers dispatch ${dispatch}, which has not ended`, seq, 'LOG_DIFFERS')
   }
 
   private start({ seq, data: { assistant, index } }: SessionEvent<'tool/start'>): void {
     const call = `${assistant}.${index}`
-    if (this.started.has(call)) throw new LogError(`call ${index} of message ${assistant} starts a second time`, seq)
+    if (this.started.has(call)) throw new LogError(`call ${index} of message ${assistant} starts a second time`, seq, 'LOG_DIFFERS')
     this.started.add(call)
   }
 }

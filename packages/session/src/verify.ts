@@ -41,12 +41,11 @@ export class Verifier {
     if (event.type === 'session/open') this.session = event.data.id
     const { surface, ledger } = this.fold
     this.coordinates.check(event, ledger)
-    if (event.type === 'step/end') {
-      const closing = surface.closingChain()
-      this.compare(event.seq, 'history at the end of the step', closing, event.data.digest)
-      this.lastChain = closing
-    }
     this.fold.apply(event)
+    if (event.type === 'step/end') {
+      this.compare(event.seq, 'history at the end of the step', surface.chain(), event.data.digest)
+      this.lastChain = surface.chain()
+    }
     if (event.type !== 'request/dispatch') return
     const { header, side } = partsAt(this.fold, this.session, event.seq, event.data)
     const { history, digest } = proveRequest(header, surface.chain(), side)

@@ -202,7 +202,7 @@ describe('verify', () => {
     for (let level = 0; level < 50_000; level++) deep = [deep]
     const events = log.parsed.map((event) => (event.type === 'user/message' ? { ...event, data: { ...event.data, message: { role: 'user', content: [{ type: 'text', text: 'x', metadata: { deep } }] } } } : event))
     const { difference, chain } = verify(events as never)
-    expect(difference).toMatchObject({ seq: 3, what: expect.stringContaining('data.message.content.0.metadata.deep… is nested deeper than 128') as string })
+    expect(difference).toMatchObject({ seq: 3, what: expect.stringContaining('data.message.content.0.metadata.deep.0… is nested deeper than 128') as string })
     expect(chain).toBe(EMPTY_CHAIN)
   })
 
