@@ -54,7 +54,7 @@ export async function makeApp({ store = new MemoryStore(), bare = false, plugins
 }
 
 const tools = (ctx: Context): void => {
-  ctx.system.section({ key: 'who', text: 'You are an agent that works on a source tree. Look before you change something; say what you did.' })
+  ctx.system.section({ key: 'who', content: 'You are an agent that works on a source tree. Look before you change something; say what you did.' })
   for (const name of ['edit', 'list', 'read']) {
     ctx.tools.define({ name, description: `The tool ${name}, which the model of the bench may call.`, parameters: PARAMETERS, execute: () => RESULT })
   }
@@ -65,7 +65,7 @@ const listeners = (ctx: Context): void => {
   ctx.on('agent/pre-step', async (_agent, _turn, _step, next) => next())
   ctx.on('agent/request', async (_agent, _turn, _step, _config, next) => ({ ...await next(), temperature: 0 }))
   ctx.on('tools/post-execute', async (_agent, _turn, _call, _outcome, next) => next())
-  ctx.agents.after('clock', () => `It is tick ${++clock}.`)
+  ctx.agents.after({ key: 'clock', content: () => `It is tick ${++clock}.` })
 }
 
 function toolCaller(answers: Answers): Adapter {

@@ -13,15 +13,15 @@ class PrefixBriefing extends BriefingService {
 
 /** What many agents do: each fact is a section of the system prompt, as it is now. */
 class SystemBriefing extends BriefingService {
-  override topic({ key, order = 0, read }: Topic): () => void {
+  override topic({ key, order = 0, content }: Topic): () => void {
     const { ctx } = this
     let text = ''
     const stop = ctx.on('agent/pre-step', async (agent, _turn, _step, next) => {
-      const now = await read(agent)
+      const now = typeof content === 'string' ? content : await content(agent)
       if (typeof now !== 'symbol') text = now ?? ''
       return next()
     })
-    const remove = ctx.get('system')!.section({ key, order, text: () => text })
+    const remove = ctx.get('system')!.section({ key, order, content: () => text })
     return () => {
       stop()
       remove()

@@ -35,7 +35,7 @@ export async function measureEndpoint(channel: Channel, { model, baseURL }: Endp
     ] as const
     for (const [plugin, config] of parts) await ctx.plugin(plugin as unknown as Plugin, config)
     // Nothing of an earlier run is in a cache.
-    ctx.system.section({ key: 'who', order: -100, text: `Session ${randomUUID()}. Answer in one short sentence.` })
+    ctx.system.section({ key: 'who', order: -100, content: `Session ${randomUUID()}. Answer in one short sentence.` })
     const agent = await ctx.agents.create({ model: baseURL === undefined ? model : `endpoint/${model}`, cwd, config: { maxOutputTokens: 200 } })
     const turns: Reported[] = []
     try {

@@ -50,7 +50,7 @@ async function record(root: string, channel: Channel, steps: number, move: (to: 
 }
 
 /** Who the agent is: the same in every channel. */
-const who: Plugin = { name: 'who', inject: ['system'], apply: async (ctx) => void ctx.system.section({ key: 'who', order: -100, text: prose(7, 120) }) }
+const who: Plugin = { name: 'who', inject: ['system'], apply: async (ctx) => void ctx.system.section({ key: 'who', order: -100, content: prose(7, 120) }) }
 
 async function oneTurn(app: Harness, script: ScriptedWork, turn: number): Promise<void> {
   // The next morning another process takes the session up.

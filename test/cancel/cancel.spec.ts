@@ -79,7 +79,7 @@ async function world(store: WatchedStore, moments: () => Moments | undefined): P
       }) as never)
     }
     ctx.on('agent/turn-stopping', () => { moments()?.pass('seam') })
-    ctx.agents.after('last', () => 'after')
+    ctx.agents.after({ key: 'last', content: () => 'after' })
     ctx.tools.define({ name: 'quick', description: '', parameters: { type: 'object' }, ask: true, execute: () => 'quick result' })
     ctx.tools.define({ name: 'slow', description: '', parameters: { type: 'object' }, execute: async (_input, { signal }) => {
       await timed(signal, moments)

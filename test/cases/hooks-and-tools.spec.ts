@@ -38,7 +38,7 @@ it.each<[string, () => unknown]>([
 describe('additionalContext', () => {
   const helper = plugin('helper', (ctx) => {
     ctx.on('agent/prompt-submit', async (_a, _t, _s, next) => ({ ...await next(), additionalContext: ['with the prompt'] }))
-    ctx.on('tools/post-execute', async (_a, _t, _c, _o, next) => ({ ...await next(), additionalContext: [{ key: 'note', message: 'with the result' }] }))
+    ctx.on('tools/post-execute', async (_a, _t, _c, _o, next) => ({ ...await next(), additionalContext: [{ key: 'note', content: 'with the result' }] }))
   })
   const count = (messages: readonly Message[], text: string): number => messages.filter((message) => textOf(message) === text).length
 

@@ -29,8 +29,8 @@ async function whole(h: Harness): Promise<void> {
 
 describe('two plugins, each with a topic and a before', () => {
   const member = (name: string): Plugin => plugin(name, (ctx) => {
-    ctx.briefing.topic({ key: 'topic', read: () => `Topic of ${name}.` })
-    ctx.agents.before('frame', () => `Before of ${name}.`)
+    ctx.briefing.topic({ key: 'topic', content: () => `Topic of ${name}.` })
+    ctx.agents.before({ key: 'frame', content: () => `Before of ${name}.` })
   })
 
   it('loaded in either order, one of them hot-reloaded unchanged: the same bytes throughout', async () => {
@@ -52,7 +52,7 @@ describe('two plugins, each with a topic and a before', () => {
 
 describe('a listener that loses what next() returned', () => {
   const good = plugin('good', (ctx) => {
-    ctx.agents.after('mine', () => 'good after')
+    ctx.agents.after({ key: 'mine', content: () => 'good after' })
     ctx.on('agent/request', async (_agent, _turn, _step, _config, next) => ({ ...await next(), temperature: 0.5 }))
   })
   const bad: Record<string, (ctx: Context) => void> = {
@@ -79,7 +79,7 @@ describe('a listener that loses what next() returned', () => {
 it('a message kept by its plugin and changed later, or only shallowly frozen: the model and the log have the copy, and agree', async () => {
   const kept = { role: 'system' as const, content: [{ type: 'text' as const, text: 'as it was' }] }
   Object.freeze(kept)
-  const h = await app({ plugins: [plugin('keeper', (ctx) => { ctx.agents.prefix('p', () => kept); ctx.agents.after('a', () => kept) })] })
+  const h = await app({ plugins: [plugin('keeper', (ctx) => { ctx.agents.prefix({ key: 'p', content: () => kept }); ctx.agents.after({ key: 'a', content: () => kept }) })] })
   h.agent.inject(kept)
   await h.run('a')
   kept.content[0]!.text = 'changed'
@@ -100,7 +100,7 @@ it('a plugin that is unloaded after changing the model: the config stays, and it
 })
 
 describe('a listener that breaks the contract of its seam', () => {
-  const below = plugin('below', (ctx) => void ctx.agents.prefix('p', () => 'below'))
+  const below = plugin('below', (ctx) => void ctx.agents.prefix({ key: 'p', content: () => 'below' }))
   const breaks: Record<string, (next: () => Promise<readonly unknown[]>) => unknown> = {
     'calls next() twice': async (next) => [...await next(), ...await next()],
     'throws synchronously': () => { throw new Error('boom') },
@@ -126,9 +126,9 @@ describe('a listener that breaks the contract of its seam', () => {
 
 it.each(['', '   ', '\n\t\u00a0'])('a contribution of %j is dropped, and is nothing on the wire', async (text) => {
   const h = await app({ plugins: [plugin('blank', (ctx) => {
-    ctx.agents.prefix('p', () => text)
-    ctx.agents.before('b', () => text)
-    ctx.agents.after('a', () => ({ role: 'user', content: [{ type: 'text', text }] }))
+    ctx.agents.prefix({ key: 'p', content: () => text })
+    ctx.agents.before({ key: 'b', content: () => text })
+    ctx.agents.after({ key: 'a', content: () => ({ role: 'user', content: [{ type: 'text', text }] }) })
   })] })
   h.agent.inject(text)
   await h.run('a')
@@ -140,7 +140,7 @@ it.each<[string, (index: number) => string | undefined]>([
   ['constant', () => 'same'], ['changing', (index) => `request ${index}`], ['on odd requests only', (index) => (index % 2 ? 'odd' : undefined)],
 ])('an after message that is %s, over four requests: nothing before it moves, each record rebuilds', async (_what, say) => {
   let index = 0
-  const h = await app({ plugins: [plugin('last', (ctx) => void ctx.agents.after('a', () => say(index++)))] })
+  const h = await app({ plugins: [plugin('last', (ctx) => void ctx.agents.after({ key: 'a', content: () => say(index++) }))] })
   for (const prompt of ['a', 'b', 'c', 'd']) await h.run(prompt)
   expect(h.requests).toHaveLength(4)
   expectAppendOnly(h.requests)
@@ -155,9 +155,9 @@ it('a turn started by a prompt, a steer, an inject and a prompt, a resumed queue
   const ran: string[] = []
   const h = await app({
     plugins: [[retry as never, { base: 1, attempts: 2, substitutes: ['scripted/two'] }], plugin('all', (ctx) => {
-      ctx.agents.prefix('p', () => 'prefix')
-      ctx.agents.before('b', () => { ran.push('messages'); return 'before' })
-      ctx.agents.after('a', () => 'after')
+      ctx.agents.prefix({ key: 'p', content: () => 'prefix' })
+      ctx.agents.before({ key: 'b', content: () => { ran.push('messages'); return 'before' } })
+      ctx.agents.after({ key: 'a', content: () => 'after' })
       ctx.on('agent/request', (_a, _t, _s, _c, next) => { ran.push('request'); return next() })
     })],
     script: (request, index) => (index === 4 || (index > 5 && index < 8 && request.config.model === 'scripted/model') ? { error: { kind: 'server' } } : 'ok'),
@@ -228,8 +228,8 @@ describe('tools', () => {
 
 describe('resume', () => {
   const member = (name: string, wording = ''): Plugin => plugin(name, (ctx) => {
-    ctx.system.section({ key: 's', text: `Section of ${name}.` })
-    ctx.briefing.topic({ key: 'topic', read: () => `Topic of ${name}.${wording}` })
+    ctx.system.section({ key: 's', content: `Section of ${name}.` })
+    ctx.briefing.topic({ key: 'topic', content: () => `Topic of ${name}.${wording}` })
   })
 
   it('with nothing changed: requests that rebuild as before, one snapshot of references, no drift, no topic told again', async () => {
@@ -329,10 +329,10 @@ it('a plugin whose apply takes its time, and a prompt at once: all it brings is 
   const loads = gate()
   void h.ctx.plugin({ name: 'slow', inject: ['agents', 'tools', 'system', 'briefing'], apply: async (ctx: Context) => {
     await loads.promise
-    ctx.agents.prefix('p', () => 'slow prefix')
-    ctx.system.section({ key: 's', text: 'Slow section.' })
+    ctx.agents.prefix({ key: 'p', content: () => 'slow prefix' })
+    ctx.system.section({ key: 's', content: 'Slow section.' })
     ctx.tools.define({ name: 'slow', description: '', parameters: { type: 'object' }, execute: () => 'ok' })
-    ctx.briefing.topic({ key: 't', read: () => 'Slow topic.' })
+    ctx.briefing.topic({ key: 't', content: () => 'Slow topic.' })
   } })
   const running = h.run('a')
   await turns()
@@ -340,7 +340,7 @@ it('a plugin whose apply takes its time, and a prompt at once: all it brings is 
   loads.open()
   await running
   expect(h.requests[0]).toMatchObject({ system: 'Slow section.', tools: [{ name: 'slow' }], owners: ['slow/p', 'slow/t', 'user'] })
-  await h.ctx.plugin(plugin('late', (ctx) => void ctx.agents.prefix('p', () => 'too late')))
+  await h.ctx.plugin(plugin('late', (ctx) => void ctx.agents.prefix({ key: 'p', content: () => 'too late' })))
   await h.run('b')
   expect(h.reports).toMatchObject([{ kind: 'late', plugin: 'late', seam: 'agent/session-prefix' }])
   expect(h.requests[1]!.owners).not.toContain('late/p')

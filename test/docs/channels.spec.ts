@@ -19,16 +19,16 @@ let fact = ''
 const plugin = (apply: (ctx: Context) => void) => ({ name: 'fact', inject: ['agents', 'briefing', 'system', 'tools'], apply: async (ctx: Context) => apply(ctx) })
 /** By row of the page's table: a fact in that channel. */
 const CHANNELS: Readonly<Record<string, HarnessOptions>> = {
-  'system section': { plugins: [plugin((ctx) => void ctx.system.section({ key: 'fact', text: () => fact }))] },
-  'prefix': { plugins: [plugin((ctx) => void ctx.agents.prefix('fact', () => fact))] },
-  'before': { plugins: [plugin((ctx) => void ctx.agents.before('fact', () => fact))] },
-  'topic': { plugins: [plugin((ctx) => void ctx.briefing.topic({ key: 'fact', read: () => fact }))] },
+  'system section': { plugins: [plugin((ctx) => void ctx.system.section({ key: 'fact', content: () => fact }))] },
+  'prefix': { plugins: [plugin((ctx) => void ctx.agents.prefix({ key: 'fact', content: () => fact }))] },
+  'before': { plugins: [plugin((ctx) => void ctx.agents.before({ key: 'fact', content: () => fact }))] },
+  'topic': { plugins: [plugin((ctx) => void ctx.briefing.topic({ key: 'fact', content: () => fact }))] },
   'inject': { plugins: [plugin((ctx) => void ctx.on('agent/pre-step', async (agent, _turn, step, next) => {
     if (step.number === 1) agent.inject(fact)
     return next()
   }))] },
   'additionalContext': { plugins: [plugin((ctx) => void ctx.on('agent/prompt-submit', async (_agent, _turn, _submission, next) => ({ ...await next(), additionalContext: [fact] })))] },
-  'after': { plugins: [plugin((ctx) => void ctx.agents.after('fact', () => fact))] },
+  'after': { plugins: [plugin((ctx) => void ctx.agents.after({ key: 'fact', content: () => fact }))] },
   'RunContext head': { agent: { context: () => new RunContext({ headSections: [['fact', fact]] }) } },
   'RunContext tail': { agent: { context: () => new RunContext({ tailSections: [['fact', fact]] }) } },
 }

@@ -43,10 +43,10 @@ const partsOf = (parts: Parts): string => textOf({ ...parts, messages: [...parts
 /** A plugin of everything that a log can tell of. */
 const everything = { name: 'everything', inject: ['agents', 'tools', 'system'], apply: async (ctx: Context) => {
   let count = 0
-  ctx.system.section({ key: 'who', text: () => `Line one\nwidth: ${count++ >> 2}\nlast "line" \u2028 \u0001` })
-  ctx.agents.prefix('opener', () => 'An opener.')
-  ctx.agents.before('frame', () => count % 3 === 0 ? undefined : 'Framing.')
-  ctx.agents.after('state', () => `State ${count}.`)
+  ctx.system.section({ key: 'who', content: () => `Line one\nwidth: ${count++ >> 2}\nlast "line" \u2028 \u0001` })
+  ctx.agents.prefix({ key: 'opener', content: () => 'An opener.' })
+  ctx.agents.before({ key: 'frame', content: () => count % 3 === 0 ? undefined : 'Framing.' })
+  ctx.agents.after({ key: 'state', content: () => `State ${count}.` })
   for (const name of ['b', 'a', 'B', 'a-1']) ctx.tools.define({ name, description: `Tool ${name}.`, parameters: { type: 'object', properties: { z: {}, a: {} } }, execute: () => `é ${name}: 1e21 🙂` })
   ctx.on('tools/post-execute', async (_agent, _turn, call, _outcome, next) => ({ additionalContext: [...(await next()).additionalContext, `After ${call.name}.`, 'And again.'] }))
   ctx.on('agent/request-error', async (_agent, _turn, step, _failure, next) => step.attempt === 1 ? { retry: { config: { model: 'other', temperature: 0 } } } : next())

@@ -32,8 +32,8 @@ export interface Stage {
 
 export type Showing = (block: Block, stage: Stage) => Promise<void>
 
-const day: Plugin = { name: 'clock', inject: ['agents'], apply: async (ctx: Context) => void ctx.agents.after('day', () => 'Today is Monday.') }
-const tone: Plugin = { name: 'tone', inject: ['system'], apply: async (ctx: Context) => void ctx.system.section({ key: 'tone', text: 'Be brief.' }) }
+const day: Plugin = { name: 'clock', inject: ['agents'], apply: async (ctx: Context) => void ctx.agents.after({ key: 'day', content: () => 'Today is Monday.' }) }
+const tone: Plugin = { name: 'tone', inject: ['system'], apply: async (ctx: Context) => void ctx.system.section({ key: 'tone', content: 'Be brief.' }) }
 
 export async function withStage(use: (stage: Stage) => Promise<void>): Promise<void> {
   const cwd = await mkdtemp(join(tmpdir(), 'headrace-docs-'))

@@ -59,24 +59,24 @@ export const ENTRIES: readonly Entry[] = [
   },
   {
     entry: 'a section of the system prompt',
-    register: (ctx, act) => ctx.system.section({ key: 'who', text: act as () => string }),
+    register: (ctx, act) => ctx.system.section({ key: 'who', content: act as () => string }),
     broken: ends('system'),
   },
   {
     entry: 'ctx.agents.prefix', lenient: true,
-    register: (ctx, act) => ctx.agents.prefix('p', act as () => string), broken: ends('agent/session-prefix'),
+    register: (ctx, act) => ctx.agents.prefix({ key: 'p', content: act as () => string }), broken: ends('agent/session-prefix'),
   },
   {
     entry: 'ctx.agents.before', lenient: true,
-    register: (ctx, act) => ctx.agents.before('b', act as () => string), broken: ends('agent/request-messages'),
+    register: (ctx, act) => ctx.agents.before({ key: 'b', content: act as () => string }), broken: ends('agent/request-messages'),
   },
   {
     entry: 'ctx.agents.after', lenient: true,
-    register: (ctx, act) => ctx.agents.after('a', act as () => string), broken: ends('agent/request-messages'),
+    register: (ctx, act) => ctx.agents.after({ key: 'a', content: act as () => string }), broken: ends('agent/request-messages'),
   },
   {
     entry: 'a topic of the briefing', lenient: true,
-    inject: ['briefing'], register: (ctx, act) => ctx.briefing.topic({ key: 't', read: act as () => string }),
+    inject: ['briefing'], register: (ctx, act) => ctx.briefing.topic({ key: 't', content: act as () => string }),
     broken(ran) {
       passed(ran)
       expect(ran.made.reports).toContainEqual(expect.objectContaining({ plugin: 'bad', seam: 'topic t' }))

@@ -33,11 +33,11 @@ export const guest = (stage: Stage) => ({
     })
     tool('look', false)
     tool('ask', true)
-    ctx.system.section({ key: 'word', text: word })
-    ctx.briefing.topic({ key: 'word', read: () => word })
-    ctx.agents.prefix('word', () => word)
-    ctx.agents.before('word', () => word)
-    ctx.agents.after('word', () => word)
+    ctx.system.section({ key: 'word', content: word })
+    ctx.briefing.topic({ key: 'word', content: () => word })
+    ctx.agents.prefix({ key: 'word', content: () => word })
+    ctx.agents.before({ key: 'word', content: () => word })
+    ctx.agents.after({ key: 'word', content: () => word })
     for (const seam of ['agent/prompt-submit', 'agent/pre-step', 'agent/request', 'tools/pre-execute', 'tools/execute', 'tools/post-execute'] as const) {
       ctx.on(seam, (async (...args: unknown[]) => {
         await new Promise((resolve) => setImmediate(resolve))

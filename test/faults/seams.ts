@@ -41,7 +41,7 @@ const denied = (seam: string, tool: string) => (ran: Ran): void => {
 export const SEAMS: readonly Seam[] = [
   {
     seam: 'agent/prompt-submit', deadline: true, answer: {}, without: 'decides', broken: ends('agent/prompt-submit'),
-    places: [(value) => ({ input: value }), (value) => ({ additionalContext: value }), (value) => ({ additionalContext: [value] }), (value) => ({ additionalContext: [{ key: 'k', message: value }] })],
+    places: [(value) => ({ input: value }), (value) => ({ additionalContext: value }), (value) => ({ additionalContext: [value] }), (value) => ({ additionalContext: [{ key: 'k', content: value }] })],
   },
   {
     seam: 'agent/pre-step', deadline: false, answer: 'go', without: 'decides', broken: ends('agent/pre-step'),

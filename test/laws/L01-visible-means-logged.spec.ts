@@ -11,10 +11,10 @@ import { app, bytesOf, eventsOf, expectRebuilds, plugin, system, textsOf, thrown
 const REFUSED = { code: 'REQUEST_NOT_LOGGED' }
 
 const everything = plugin('everything', (ctx) => {
-  ctx.agents.prefix('opener', () => 'prefix')
-  ctx.agents.before('frame', (_agent, turn) => `before, turn ${turn.number}`)
-  ctx.agents.after('fresh', (_agent, _turn, step) => `after, step ${step.number}`)
-  ctx.system.section({ key: 'role', text: (agent) => `You are ${agent.id}.` })
+  ctx.agents.prefix({ key: 'opener', content: () => 'prefix' })
+  ctx.agents.before({ key: 'frame', content: (_agent, turn) => `before, turn ${turn.number}` })
+  ctx.agents.after({ key: 'fresh', content: (_agent, _turn, step) => `after, step ${step.number}` })
+  ctx.system.section({ key: 'role', content: (agent) => `You are ${agent.id}.` })
   tool(ctx, 'look', () => 'seen')
   ctx.on('agent/pre-step', async (agent, _turn, step, next) => {
     agent.inject(`ahead of step ${step.number}`)

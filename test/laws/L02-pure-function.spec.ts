@@ -46,7 +46,7 @@ describe('L2 A request is a pure function', () => {
       return 'ok'
     }, plugins: [plugin('framing', (ctx) => {
       tool(ctx, 'look')
-      ctx.agents.before('frame', () => 'the same words, said anew each time')
+      ctx.agents.before({ key: 'frame', content: () => 'the same words, said anew each time' })
     })] })
     const frame: string[] = []
     agent.session.on('event', ({ type }) => {

@@ -14,7 +14,7 @@ describe('L3 The boundary is step/start', () => {
           const [agent, next] = [args[0] as { inject(text: string): void }, args.at(-1) as () => Promise<never>]
           if (!done) {
             tool(ctx, 'second')
-            ctx.system.section({ key: 'late', text: 'A late section.' })
+            ctx.system.section({ key: 'late', content: 'A late section.' })
             agent.inject('A late message.')
           }
           done = true
@@ -72,7 +72,7 @@ describe('L3 The boundary is step/start', () => {
         ctx.on('agent/pre-step', async (agent, _turn, step, next) => {
           if (step.number === 1) {
             tool(ctx, 'early')
-            ctx.system.section({ key: 'early', text: 'An early section.' })
+            ctx.system.section({ key: 'early', content: 'An early section.' })
           }
           agent.inject('An early message.')
           expect(step.boundary).toBeUndefined()
@@ -94,7 +94,7 @@ describe('L3 The boundary is step/start', () => {
           const decision = await next()
           return decision
         })
-        ctx.system.section({ key: 'clock', text: () => {
+        ctx.system.section({ key: 'clock', content: () => {
           frame.push('system')
           queueMicrotask(() => frame.push('the frame is over'))
           return 'x'
@@ -111,7 +111,7 @@ describe('L3 The boundary is step/start', () => {
   it('what a section adds while it is read is before the boundary, in the log and in the request', async () => {
     const made = await app({
       plugins: [plugin('odd', (ctx) => {
-        ctx.system.section({ key: 'odd', text: (agent) => {
+        ctx.system.section({ key: 'odd', content: (agent) => {
           agent.inject('from a section')
           return 'x'
         } })

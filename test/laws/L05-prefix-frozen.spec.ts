@@ -13,7 +13,7 @@ describe('L5 The prefix is frozen', () => {
       script: [calls('look'), 'Done.'],
       plugins: [plugin('opener', (ctx) => {
         tool(ctx, 'look')
-        ctx.agents.prefix('opener', () => `prefix ${composed.push('composed')}`)
+        ctx.agents.prefix({ key: 'opener', content: () => `prefix ${composed.push('composed')}` })
         ctx.on('agent/prompt-submit', async (_agent, _turn, _submission, next) => (blocks ? { block: 'not yet' } : next()))
       })],
     })
@@ -35,7 +35,7 @@ describe('L5 The prefix is frozen', () => {
     const { run, agent, requests } = await app({
       script: [{ error: {} }, 'Done.', 'A title.', 'Done.'],
       plugins: [plugin('opener', (ctx) => {
-        ctx.agents.prefix('opener', () => ['one', { role: 'user', content: 'two' }])
+        ctx.agents.prefix({ key: 'opener', content: () => ['one', { role: 'user', content: 'two' }] })
         ctx.on('agent/request-error', async () => 'retry')
       })],
     })
@@ -51,7 +51,7 @@ describe('L5 The prefix is frozen', () => {
 
   it('a fork reuses its parent’s, and composes none', async () => {
     let composed = 0
-    const made = await app({ plugins: [plugin('opener', (ctx) => ctx.agents.prefix('opener', () => `prefix ${++composed}`))] })
+    const made = await app({ plugins: [plugin('opener', (ctx) => ctx.agents.prefix({ key: 'opener', content: () => `prefix ${++composed}` }))] })
     await made.run('One.')
     const fork = await made.ctx.agents.fork('test', { id: 'fork' })
     await fork.prompt('Two.').result
@@ -64,7 +64,7 @@ describe('L5 The prefix is frozen', () => {
 
   it('no log holds a prefix delta: another prefix is a snapshot, and a log that has one is refused', async () => {
     let words = 'old'
-    const made = await app({ plugins: [plugin('opener', (ctx) => ctx.agents.prefix('opener', () => words))] })
+    const made = await app({ plugins: [plugin('opener', (ctx) => ctx.agents.prefix({ key: 'opener', content: () => words }))] })
     await made.run('One.')
     words = 'new'
     await made.resume()
@@ -84,10 +84,10 @@ describe('L5 The prefix is frozen', () => {
   it('a composition that threw is discarded, never cached', async () => {
     let tries = 0
     const { run, requests } = await app({
-      plugins: [plugin('shaky', (ctx) => ctx.agents.prefix('opener', () => {
+      plugins: [plugin('shaky', (ctx) => ctx.agents.prefix({ key: 'opener', content: () => {
         if (++tries === 1) throw new Error('not now')
         return `try ${tries}`
-      }))],
+      } }))],
     })
     expect(await run('One.')).toMatchObject({ reason: 'error', error: { plugin: 'shaky', seam: 'agent/session-prefix' } })
     expect(requests).toHaveLength(0)
@@ -100,12 +100,12 @@ describe('L5 The prefix is frozen', () => {
     const started = gate()
     const slow = gate()
     const { agent, run, requests } = await app({
-      plugins: [plugin('slow', (ctx) => ctx.agents.prefix('opener', async () => {
+      plugins: [plugin('slow', (ctx) => ctx.agents.prefix({ key: 'opener', content: async () => {
         if (++tries > 1) return `try ${tries}`
         started.open()
         await slow.promise
         return 'too late'
-      }))],
+      } }))],
     })
     const first = agent.prompt('One.')
     await started.promise
@@ -124,8 +124,8 @@ describe('L5 The prefix is frozen: it waits for plugins that are loading', () =>
     const loads = gate()
     void ctx.plugin(plugin('slow', async (inner) => {
       await loads.promise
-      inner.agents.prefix('opener', () => 'prefix')
-      inner.system.section({ key: 'role', text: 'section' })
+      inner.agents.prefix({ key: 'opener', content: () => 'prefix' })
+      inner.system.section({ key: 'role', content: 'section' })
       tool(inner, 'look')
       inner.on('agent/prompt-submit', async (_agent, _turn, _submission, next) => ({ ...await next(), additionalContext: ['submitted'] }))
     }))
@@ -143,7 +143,7 @@ describe('L5 The prefix is frozen: it waits for plugins that are loading', () =>
     const chain = (depth: number): ReturnType<typeof plugin> => plugin(`depth-${depth}`, async (inner) => {
       await turns()
       if (depth < 3) void inner.plugin(chain(depth + 1))
-      else inner.agents.prefix('opener', () => 'from the last')
+      else inner.agents.prefix({ key: 'opener', content: () => 'from the last' })
     })
     void ctx.plugin(chain(1))
     await run('Hi.')
@@ -171,7 +171,7 @@ describe('L5 The prefix is frozen: it waits for plugins that are loading', () =>
     const loads = gate()
     void ctx.plugin(plugin('slow', async (inner) => {
       await loads.promise
-      inner.agents.prefix('opener', () => 'prefix')
+      inner.agents.prefix({ key: 'opener', content: () => 'prefix' })
     }))
     const first = agent.prompt('One.')
     await turns()
@@ -186,9 +186,9 @@ describe('L5 The prefix is frozen: it waits for plugins that are loading', () =>
   })
 
   it('a prefix listener that comes later is reported by name, once, and not heard until a resume', async () => {
-    const made = await app({ reports: 'allow', plugins: [plugin('early', (ctx) => ctx.agents.prefix('one', () => 'early'))] })
+    const made = await app({ reports: 'allow', plugins: [plugin('early', (ctx) => ctx.agents.prefix({ key: 'one', content: () => 'early' }))] })
     await made.run('One.')
-    await made.ctx.plugin(plugin('late', (ctx) => ctx.agents.prefix('two', () => 'late')))
+    await made.ctx.plugin(plugin('late', (ctx) => ctx.agents.prefix({ key: 'two', content: () => 'late' })))
     await made.run('Two.')
     await made.run('Three.')
     expect(made.reports).toMatchObject([{ kind: 'late', plugin: 'late', seam: 'agent/session-prefix' }])
@@ -202,10 +202,10 @@ describe('L5 The prefix is frozen: it waits for plugins that are loading', () =>
     let context: Parameters<Parameters<typeof plugin>[1]>[0] | undefined
     const { run, reports } = await app({ reports: 'allow', plugins: [plugin('grows', (ctx) => {
       context = ctx
-      ctx.agents.prefix('one', () => 'early')
+      ctx.agents.prefix({ key: 'one', content: () => 'early' })
     })] })
     await run('One.')
-    context!.agents.prefix('two', () => 'late')
+    context!.agents.prefix({ key: 'two', content: () => 'late' })
     await run('Two.')
     expect(reports).toMatchObject([{ kind: 'late', plugin: 'grows' }])
   })

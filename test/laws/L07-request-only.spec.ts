@@ -5,9 +5,9 @@ import { app, calls, expectRebuilds, plugin, textsOf, tool } from './help.ts'
 const frames = plugin('frames', (ctx) => {
   let count = 0
   tool(ctx, 'look')
-  ctx.agents.prefix('p', () => 'PREFIX')
-  ctx.agents.before('b', () => 'BEFORE')
-  ctx.agents.after('a', () => `AFTER ${++count}`)
+  ctx.agents.prefix({ key: 'p', content: () => 'PREFIX' })
+  ctx.agents.before({ key: 'b', content: () => 'BEFORE' })
+  ctx.agents.after({ key: 'a', content: () => `AFTER ${++count}` })
 })
 
 describe('L7 Request-only stays request-only', () => {

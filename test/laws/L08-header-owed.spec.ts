@@ -40,7 +40,7 @@ describe('L8 The header is owed before dispatch', () => {
       },
       plugins: [plugin('fresh', (ctx) => {
         let count = 0
-        ctx.agents.after('count', () => `${++count}`)
+        ctx.agents.after({ key: 'count', content: () => `${++count}` })
       })],
     })
     for (const prompt of ['One.', 'Two.']) await made.run(prompt)
@@ -70,7 +70,7 @@ describe('L8 The header is owed before dispatch', () => {
       plugins: [plugin('changes', (ctx) => {
         tool(ctx, 'look', () => {
           tool(ctx, `more-${++step}`)
-          ctx.system.section({ key: `s${step}`, text: `section ${step}` })
+          ctx.system.section({ key: `s${step}`, content: `section ${step}` })
           return 'x'
         })
         ctx.on('agent/request-error', async () => ({ retry: { config: { model: 'spare' } } }))

@@ -64,7 +64,7 @@ describe('L9 Deltas round-trip or do not exist', () => {
     const made = await app({ plugins: [plugin('changes', (ctx) => {
       tool(ctx, 'a')
       tool(ctx, 'c')
-      ctx.system.section({ key: 's', text: () => words })
+      ctx.system.section({ key: 's', content: () => words })
     })] })
     await made.run('One.')
     const gone = tool(made.ctx, 'b')

@@ -33,10 +33,10 @@ describe('L10 Absent has one spelling', () => {
 
   it('a request without them has no such fields, nor has its header event', async () => {
     const made = await app({ plugins: [plugin('empty', (ctx) => {
-      ctx.agents.prefix('p', () => [])
-      ctx.agents.before('b', () => undefined)
-      ctx.agents.after('a', () => '')
-      ctx.system.section({ key: 's', text: '   \n' })
+      ctx.agents.prefix({ key: 'p', content: () => [] })
+      ctx.agents.before({ key: 'b', content: () => undefined })
+      ctx.agents.after({ key: 'a', content: () => '' })
+      ctx.system.section({ key: 's', content: '   \n' })
       ctx.on('agent/session-prefix', async (_agent, _turn, _prefix, next) => [' \n', { role: 'user', content: [] }, ...await next()])
       ctx.on('agent/request-messages', async (_agent, _turn, _step, _messages, next) => ({ ...await next(), before: [] }))
     })] })
@@ -55,11 +55,11 @@ describe('L10 Absent has one spelling', () => {
     const made = await app()
     const undo: (() => unknown)[] = []
     const frames = made.ctx.plugin(plugin('frames', (ctx) => {
-      ctx.agents.before('b', () => (here ? 'before' : []))
-      ctx.agents.after('a', () => (here ? 'after' : undefined))
+      ctx.agents.before({ key: 'b', content: () => (here ? 'before' : []) })
+      ctx.agents.after({ key: 'a', content: () => (here ? 'after' : undefined) })
     }))
     await frames
-    undo.push(tool(made.ctx, 'look'), made.ctx.system.section({ key: 's', text: () => (here ? 'section' : '') }))
+    undo.push(tool(made.ctx, 'look'), made.ctx.system.section({ key: 's', content: () => (here ? 'section' : '') }))
     await made.run('One.')
     here = false
     for (const gone of undo) gone()

@@ -12,10 +12,10 @@ declare module '@headrace/session' {
 class Point { x = 1 }
 
 const everything = plugin('everything', (ctx) => {
-  ctx.agents.prefix('p', () => 'prefix')
-  ctx.agents.before('b', () => 'before')
-  ctx.agents.after('a', () => 'after')
-  ctx.system.section({ key: 's', text: 'section' })
+  ctx.agents.prefix({ key: 'p', content: () => 'prefix' })
+  ctx.agents.before({ key: 'b', content: () => 'before' })
+  ctx.agents.after({ key: 'a', content: () => 'after' })
+  ctx.system.section({ key: 's', content: 'section' })
   tool(ctx, 'look')
 })
 

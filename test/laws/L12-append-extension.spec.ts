@@ -23,9 +23,9 @@ describe('L12 Append-extension', () => {
           ctx.agents.get('test')!.inject('while it runs')
           return `seen ${++count}`
         })
-        ctx.agents.prefix('p', () => 'prefix')
-        ctx.agents.before('b', () => 'before')
-        ctx.agents.after('a', (_agent, _turn, step) => (step.number % 2 === 1 ? [] : [`after ${++count}`, 'and more']))
+        ctx.agents.prefix({ key: 'p', content: () => 'prefix' })
+        ctx.agents.before({ key: 'b', content: () => 'before' })
+        ctx.agents.after({ key: 'a', content: (_agent, _turn, step) => (step.number % 2 === 1 ? [] : [`after ${++count}`, 'and more']) })
         ctx.on('agent/request-error', async () => 'retry')
         ctx.on('agent/request', async (_agent, _turn, _step, _config, next) => ({ ...await next(), temperature: ++count / 1000 }))
         ctx.on('tools/post-execute', async (_agent, _turn, _call, _outcome, next) => ({ ...await next(), additionalContext: [`context ${count}`] }))
@@ -47,7 +47,7 @@ describe('L12 Append-extension', () => {
 
   it('a tool that comes, or other framing, ends one run and begins another', async () => {
     let words = 'before'
-    const made = await app({ plugins: [plugin('frames', (ctx) => ctx.agents.before('b', () => words))] })
+    const made = await app({ plugins: [plugin('frames', (ctx) => ctx.agents.before({ key: 'b', content: () => words }))] })
     await made.run('One.')
     await made.run('Two.')
     words = 'other'

@@ -8,7 +8,7 @@ describe('L13 Resume re-anchors', () => {
   it('a new instance over an old log writes one resume snapshot, with its first step’s request', async () => {
     const made = await app({ script: [calls('look'), 'Done.'], plugins: [plugin('p', (ctx) => {
       tool(ctx, 'look')
-      ctx.agents.prefix('p', () => 'prefix')
+      ctx.agents.prefix({ key: 'p', content: () => 'prefix' })
     })] })
     await made.run('One.')
     for (const round of [1, 2]) {
@@ -51,8 +51,8 @@ describe('L13 Resume re-anchors', () => {
 
   it('it is small where nothing changed: what the log has is pointed to, and the requests are the same bytes', async () => {
     const made = await app({ plugins: [plugin('p', (ctx) => {
-      ctx.agents.prefix('p', () => 'prefix '.repeat(1000))
-      ctx.system.section({ key: 's', text: 'section '.repeat(1000) })
+      ctx.agents.prefix({ key: 'p', content: () => 'prefix '.repeat(1000) })
+      ctx.system.section({ key: 's', content: 'section '.repeat(1000) })
       tool(ctx, 'look')
     })] })
     await made.run('One.')
@@ -69,11 +69,11 @@ describe('L13 Resume re-anchors', () => {
   it('what drifted is named: field, and owner of each changed message, section, tool or config field', async () => {
     let version = 1
     const made = await app({ agent: { config: { temperature: 0.1 } }, plugins: [plugin('mover', (ctx) => {
-      ctx.agents.prefix('opener', () => [`opener ${version}`, 'the same'])
-      ctx.agents.before('frame', () => (version === 1 ? [] : 'framing'))
-      ctx.agents.after('fresh', () => (version === 1 ? 'gone later' : []))
-      ctx.system.section({ key: 'role', text: () => `role ${version}` })
-      ctx.system.section({ key: 'stays', text: 'stays' })
+      ctx.agents.prefix({ key: 'opener', content: () => [`opener ${version}`, 'the same'] })
+      ctx.agents.before({ key: 'frame', content: () => (version === 1 ? [] : 'framing') })
+      ctx.agents.after({ key: 'fresh', content: () => (version === 1 ? 'gone later' : []) })
+      ctx.system.section({ key: 'role', content: () => `role ${version}` })
+      ctx.system.section({ key: 'stays', content: 'stays' })
       ctx.tools.define({ name: 'look', description: 'Looks.', parameters: { type: 'object' }, execute: () => 'x' })
     })] })
     const flaky = tool(made.ctx, 'flaky')

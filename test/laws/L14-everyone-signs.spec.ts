@@ -13,11 +13,11 @@ describe('L14 Everyone signs', () => {
       script: [{ text: 'Let me look.', calls: [{ name: 'look' }] }, 'Done.', 'A title.'],
       plugins: [plugin('p', (ctx) => {
         tool(ctx, 'look')
-        ctx.agents.prefix('opener', () => 'prefix')
-        ctx.agents.before('frame', () => 'before')
-        ctx.agents.after('fresh', () => 'after')
+        ctx.agents.prefix({ key: 'opener', content: () => 'prefix' })
+        ctx.agents.before({ key: 'frame', content: () => 'before' })
+        ctx.agents.after({ key: 'fresh', content: () => 'after' })
         ctx.on('agent/prompt-submit', async (agent, _turn, _submission, next) => {
-          agent.inject('injected', { key: 'note' })
+          agent.inject({ key: 'note', content: 'injected' })
           return { ...await next(), additionalContext: ['submitted'] }
         })
         ctx.on('tools/post-execute', async (_agent, _turn, _call, _outcome, next) => ({ ...await next(), additionalContext: ['after the batch'] }))
@@ -39,10 +39,10 @@ describe('L14 Everyone signs', () => {
     const made = await app({ agent: { config: { temperature: 0.1 } }, plugins: [
       plugin('a', (ctx) => {
         tool(ctx, 'look')
-        ctx.system.section({ key: 'role', text: 'one' })
+        ctx.system.section({ key: 'role', content: 'one' })
       }),
       plugin('b', (ctx) => {
-        ctx.system.section({ key: 'tone', text: 'three', order: 1 })
+        ctx.system.section({ key: 'tone', content: 'three', order: 1 })
         ctx.on('agent/request', async (_agent, _turn, _step, _config, next) => ({ ...await next(), topP: 0.5 }))
       }),
     ] })
@@ -63,7 +63,7 @@ describe('L14 Everyone signs', () => {
     ['a block that is not its own', { role: 'user', content: [{ type: 'reasoning', text: 'x' }] }],
   ])('a returned value cannot forge it: %s is refused, naming the plugin', async (_, message) => {
     for (const seam of ['prefix', 'before', 'after'] as const) {
-      const { run, requests } = await app({ plugins: [plugin('forger', (ctx) => ctx.agents[seam]('x', () => message as never))] })
+      const { run, requests } = await app({ plugins: [plugin('forger', (ctx) => ctx.agents[seam]({ key: 'x', content: () => message as never }))] })
       expect(await run('Hi.')).toMatchObject({ reason: 'error', error: { plugin: 'forger', message: expect.stringContaining('forger') as unknown } })
       expect(requests).toHaveLength(0)
     }
@@ -73,7 +73,7 @@ describe('L14 Everyone signs', () => {
 
   it.each(['user', 'model', 'tool', 'app', 'loop', 'root', 'agent-scope'])('nor can a name: a plugin called %s signs as a plugin', async (name) => {
     const made = await app({ plugins: [plugin(name, (ctx) => {
-      ctx.agents.prefix('opener', () => 'prefix')
+      ctx.agents.prefix({ key: 'opener', content: () => 'prefix' })
       tool(ctx, 'look')
       ctx.on('agent/pre-step', async (agent, _turn, _step, next) => {
         agent.inject('injected')
@@ -138,8 +138,8 @@ describe('L14 Everyone signs', () => {
   it('owners stand beside what the model sees, in events and requests, never in it', async () => {
     const made = await app({ script: [calls('look'), 'Done.'], plugins: [plugin('unmistakable', (ctx) => {
       tool(ctx, 'look')
-      ctx.agents.prefix('opener', () => 'prefix')
-      ctx.system.section({ key: 'role', text: 'section' })
+      ctx.agents.prefix({ key: 'opener', content: () => 'prefix' })
+      ctx.system.section({ key: 'role', content: 'section' })
       ctx.on('tools/post-execute', async (_agent, _turn, _call, _outcome, next) => ({ ...await next(), additionalContext: ['context'] }))
     })] })
     await made.run('Hi.')

@@ -141,13 +141,13 @@ describe('L15 Nobody is dropped: a listener that breaks the contract', () => {
       await clock.pass(25)
       const below = await nextOf(args)()
       return below
-    }, { plugins: [plugin('inner', (ctx) => ctx.agents.prefix('p', () => clock.pass(25).then(() => 'inner'))), bad('agent/session-prefix', async (...args) => {
+    }, { plugins: [plugin('inner', (ctx) => ctx.agents.prefix({ key: 'p', content: () => clock.pass(25).then(() => 'inner') })), bad('agent/session-prefix', async (...args) => {
       const below = await nextOf(args)()
       await clock.pass(25)
       return below
     })] })
     expect([result.reason, made.reports]).toEqual(['done', []])
-    const slow = await app({ settings: { seamTimeout: 40 }, plugins: [plugin('inner', (ctx) => ctx.agents.prefix('p', () => clock.pass(200).then(() => 'inner'))), bad('agent/session-prefix', (...args) => nextOf(args)())] })
+    const slow = await app({ settings: { seamTimeout: 40 }, plugins: [plugin('inner', (ctx) => ctx.agents.prefix({ key: 'p', content: () => clock.pass(200).then(() => 'inner') })), bad('agent/session-prefix', (...args) => nextOf(args)())] })
     expect(await slow.run('Hi.')).toMatchObject({ reason: 'error', error: { plugin: 'inner' } })
   })
 

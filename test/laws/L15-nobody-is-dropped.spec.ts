@@ -121,10 +121,10 @@ describe('L15 Nobody is dropped: what next() returned, or would have, stands', (
 
   it('neither load order nor a hot reload moves a byte: (order, plugin, key) decides', async () => {
     const named = (name: string): ReturnType<typeof plugin> => plugin(name, (ctx) => {
-      ctx.agents.before('z', () => `${name} z`)
-      ctx.agents.before('a', () => `${name} a`)
-      ctx.agents.before('first', () => `${name} first`, { order: -1 })
-      ctx.agents.prefix('p', () => [`${name} 2`, `${name} 1`])
+      ctx.agents.before({ key: 'z', content: () => `${name} z` })
+      ctx.agents.before({ key: 'a', content: () => `${name} a` })
+      ctx.agents.before({ key: 'first', order: -1, content: () => `${name} first` })
+      ctx.agents.prefix({ key: 'p', content: () => [`${name} 2`, `${name} 1`] })
     })
     const seen = new Set<string>()
     for (const plugins of [['a', 'b'], ['b', 'a']]) {

@@ -58,8 +58,8 @@ describe('L17 Write ahead', () => {
         },
         plugins: [plugin('p', (ctx) => {
           tool(ctx, 'look')
-          ctx.agents.prefix('p', () => 'prefix')
-          ctx.agents.after('a', (_agent, _turn, step) => `after ${step.number}`)
+          ctx.agents.prefix({ key: 'p', content: () => 'prefix' })
+          ctx.agents.after({ key: 'a', content: (_agent, _turn, step) => `after ${step.number}` })
         })],
       })
       agent.prompt('One.')
@@ -146,7 +146,7 @@ describe('L17 Write ahead', () => {
       plugins: [plugin('p', (ctx) => {
         tool(ctx, 'look')
         ctx.on('agent/prompt-submit', async (_agent, _turn, _submission, next) => ({ ...await next(), additionalContext: ['with it'] }))
-        ctx.agents.after('a', (_agent, _turn, step) => `after ${step.number}`)
+        ctx.agents.after({ key: 'a', content: (_agent, _turn, step) => `after ${step.number}` })
       })],
     })
     await run('One.')

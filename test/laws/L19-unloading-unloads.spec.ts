@@ -9,9 +9,9 @@ describe('L19 Unloading unloads', () => {
     const made = await app({ script: [calls('unload'), calls('unload'), 'Done.'] })
     const fiber = made.ctx.plugin(plugin('guest', (ctx) => {
       tool(ctx, 'guest-tool')
-      ctx.system.section({ key: 'role', text: 'guest section' })
-      ctx.agents.before('frame', () => 'guest before')
-      ctx.agents.after('fresh', () => 'guest after')
+      ctx.system.section({ key: 'role', content: 'guest section' })
+      ctx.agents.before({ key: 'frame', content: () => 'guest before' })
+      ctx.agents.after({ key: 'fresh', content: () => 'guest after' })
       for (const seam of ['agent/pre-step', 'agent/request', 'tools/pre-execute'] as const) {
         ctx.on(seam, async (...args: unknown[]) => {
           heard.push(seam)
@@ -39,7 +39,7 @@ describe('L19 Unloading unloads', () => {
     let [ticks, state] = [0, 1]
     const made = await app({ plugins: [briefing] })
     const fiber = made.ctx.plugin({ ...plugin('guest', (ctx) => {
-      ctx.briefing.topic({ key: 'state', read: () => `state ${state}` })
+      ctx.briefing.topic({ key: 'state', content: () => `state ${state}` })
       ctx.effect(() => {
         const timer = setInterval(() => ticks++, 1)
         return () => clearInterval(timer)
@@ -65,8 +65,8 @@ describe('L19 Unloading unloads', () => {
       const made = await app({ script: [calls('look'), 'Done.'] })
       await made.ctx.plugin(plugin('inner', (ctx) => {
         tool(ctx, 'look')
-        ctx.agents.prefix('p', () => 'inner prefix')
-        ctx.agents.before('b', () => 'inner before')
+        ctx.agents.prefix({ key: 'p', content: () => 'inner prefix' })
+        ctx.agents.before({ key: 'b', content: () => 'inner before' })
         ctx.on('tools/post-execute', async (_agent, _turn, _call, _outcome, next) => ({ ...await next(), additionalContext: ['inner context'] }))
         ctx.on('agent/request', async (_agent, _turn, _step, _config, next) => ({ ...await next(), topP: 0.5 }))
       }))
@@ -163,7 +163,7 @@ describe('L19 Unloading unloads', () => {
     const made = await app()
     const other = await made.ctx.agents.create({ id: 'other', model: 'scripted/model' })
     tool(made.agent.ctx, 'mine')
-    await made.agent.ctx.plugin(plugin('own', (ctx) => ctx.agents.before('b', () => 'mine')))
+    await made.agent.ctx.plugin(plugin('own', (ctx) => ctx.agents.before({ key: 'b', content: () => 'mine' })))
     await made.run('One.')
     await other.prompt('One.').result
     expect(made.requests.map(({ tools, segments }) => [tools?.length ?? 0, segments.before])).toEqual([[1, 1], [0, 0]])

@@ -91,7 +91,7 @@ describe('L14 Nobody signs for another', () => {
 
   it('what a plugin registers on agent.ctx is the plugin\'s, and no name makes a plugin the app', async () => {
     const speak = async (agent: Agent, _turn: unknown, _step: unknown, next: () => Promise<'go' | { readonly stop: string }>): Promise<'go' | { readonly stop: string }> => {
-      agent.ctx.agents.get(agent.id)!.inject('through the context', { key: 'k' })
+      agent.ctx.agents.get(agent.id)!.inject({ key: 'k', content: 'through the context' })
       return next()
     }
     const made = await app({ plugins: [plugin('guest', (ctx) => void ctx.on('agent/pre-step', speak)), plugin('app/trusted', (ctx) => void ctx.on('agent/pre-step', speak))] })
@@ -102,7 +102,7 @@ describe('L14 Nobody signs for another', () => {
 
 describe('L15 A promise where none belongs is an error with a name, not the end of the process', () => {
   it.each<readonly [what: string, apply: (ctx: Context) => unknown]>([
-    ['a section of the system prompt', (ctx) => ctx.system.section({ key: 'who', text: throwing('section') as unknown as () => string })],
+    ['a section of the system prompt', (ctx) => ctx.system.section({ key: 'who', content: throwing('section') as unknown as () => string })],
     ['llm/stream', (ctx) => ctx.on('llm/stream', throwing('stream') as never)],
     ['an adapter', (ctx) => ctx.llm.adapter('other', { stream: throwing('adapter') as never })],
     ['ask of a tool', (ctx) => ctx.tools.define({ name: 'one', description: '', parameters: { type: 'object' }, ask: throwing('ask') as never, execute: () => 'ran' })],
@@ -400,7 +400,7 @@ describe('Time', () => {
 
 describe('Hostile logs', () => {
   it('a delta that keeps lines twice is refused: thirty of them would make a text of a thousand million lines', async () => {
-    const made = await app({ plugins: [plugin('who', (ctx) => ctx.system.section({ key: 'who', text: 'a\nb' }))] })
+    const made = await app({ plugins: [plugin('who', (ctx) => ctx.system.section({ key: 'who', content: 'a\nb' }))] })
     await made.run('Hi.')
     const log = [...await made.events()]
     for (let lines = 2; log.length < 60; lines *= 2) {

@@ -29,7 +29,7 @@ function project(): string {
 /** A small job: two turns, a tool, an error that is tried again, a resume, a third turn. */
 async function job(cwd: string, plugins: readonly Plugin[]): Promise<readonly Request[]> {
   const made = await app({
-    plugins: [...plugins, plugin('own', (ctx) => void ctx.agents.after('fresh', (_agent, turn, step) => `${turn.number}.${step.number}`)) as Plugin],
+    plugins: [...plugins, plugin('own', (ctx) => void ctx.agents.after({ key: 'fresh', content: (_agent, turn, step) => `${turn.number}.${step.number}` })) as Plugin],
     agent: { cwd },
     script: [{ calls: [{ name: 'read', arguments: { path: 'a.txt' } }] }, 'Two.', { error: { kind: 'rate-limit', retryAfter: 1 } }, 'Three.', 'Four.'],
   })

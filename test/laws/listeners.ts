@@ -9,9 +9,9 @@ export const nextOf = (args: readonly unknown[]): Next => args.at(-1) as Next
 /** Contributes to everything, and is the one who must not be dropped. */
 export const good = plugin('good', (ctx) => {
   tool(ctx, 'look')
-  ctx.agents.prefix('p', () => 'good prefix')
-  ctx.agents.before('b', () => 'good before')
-  ctx.agents.after('a', () => 'good after')
+  ctx.agents.prefix({ key: 'p', content: () => 'good prefix' })
+  ctx.agents.before({ key: 'b', content: () => 'good before' })
+  ctx.agents.after({ key: 'a', content: () => 'good after' })
   ctx.on('agent/request', async (_agent, _turn, _step, _config, next) => ({ ...await next(), topP: 0.5, stop: ['END'] }))
   ctx.on('tools/post-execute', async (_agent, _turn, _call, _outcome, next) => ({ ...await next(), additionalContext: ['good context'] }))
 })

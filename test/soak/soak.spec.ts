@@ -31,9 +31,9 @@ function sample(): { readonly heap: number; readonly handles: number } {
 
 /** A plugin that is loaded and unloaded all the time. */
 const visitor = { name: 'visitor', inject: ['agents', 'tools', 'briefing', 'system'], apply: async (ctx: Context) => {
-  ctx.agents.after('now', () => 'A visitor is here.')
+  ctx.agents.after({ key: 'now', content: () => 'A visitor is here.' })
   ctx.tools.define({ name: 'visit', description: 'Visits.', parameters: { type: 'object' }, execute: () => 'visited' })
-  ctx.briefing.topic({ key: 'visit', read: () => 'The visitor has rules.' })
+  ctx.briefing.topic({ key: 'visit', content: () => 'The visitor has rules.' })
 } }
 
 it(`${AGENTS} agents for ${SECONDS} seconds, with tools, injects, cancels and reloads: memory and handles are flat, every log verifies`, async () => {

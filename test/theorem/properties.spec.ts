@@ -16,8 +16,8 @@ describe('named properties beside the theorem', () => {
   it('append-extension: over turns with tools, steers and injects, each request begins with the one before, whatever after says', async () => {
     let count = 0
     const moving = { name: 'moving', inject: ['agents', 'tools'], apply: async (ctx: Context) => {
-      ctx.agents.after('count', () => `request ${count++}`)
-      ctx.agents.before('frame', () => 'Framing.')
+      ctx.agents.after({ key: 'count', content: () => `request ${count++}` })
+      ctx.agents.before({ key: 'frame', content: () => 'Framing.' })
       ctx.tools.define({ name: 'note', description: '', parameters: { type: 'object' }, execute: (_input, { agent }) => { agent.inject('noted'); return 'ok' } })
     } }
     const h = await harness({ plugins: [moving], script: (_request, index) => (index % 3 === 2 ? 'done' : { calls: [{ name: 'note' }, { name: 'note' }] }) })
@@ -39,8 +39,8 @@ describe('named properties beside the theorem', () => {
     const h = await harness({
       plugins: [{ name: 'tools', inject: ['tools', 'system', 'agents'], apply: async (ctx: Context) => {
         ctx.tools.define({ name: 'note', description: '', parameters: { type: 'object', properties: { a: {} } }, execute: () => 'ok' })
-        ctx.system.section({ key: 's', text: 'System.' })
-        ctx.agents.after('a', () => 'After.')
+        ctx.system.section({ key: 's', content: 'System.' })
+        ctx.agents.after({ key: 'a', content: () => 'After.' })
       } }],
       script: (request) => {
         walk(request as unknown as Record<string, unknown>, 'request', problems)
@@ -68,7 +68,7 @@ describe('named properties beside the theorem', () => {
 
   it('prompt change: a new system prompt is a delta of the changed lines; history goes out as it was', async () => {
     let text = Array.from({ length: 50 }, (_, index) => `line ${index}`).join('\n')
-    const h = await harness({ plugins: [{ name: 'who', inject: ['system'], apply: async (ctx: Context) => void ctx.system.section({ key: 's', text: () => text }) }] })
+    const h = await harness({ plugins: [{ name: 'who', inject: ['system'], apply: async (ctx: Context) => void ctx.system.section({ key: 's', content: () => text }) }] })
     await h.run('a')
     text = text.replace('line 25', 'line twenty-five')
     await h.run('b')

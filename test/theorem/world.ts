@@ -80,7 +80,7 @@ class World {
     await ctx.plugin(agentPlugin, { strict: true, grace: 50, limits: { steps: 8, requests: 16 } } as unknown as Settings)
     ctx.sessions.store(this.store)
     ctx.llm.adapter('scripted', { ...scriptedAdapter((request) => this.reply(request)) })
-    ctx.system.section({ key: 'who', text: () => this.section })
+    ctx.system.section({ key: 'who', content: () => this.section })
     ctx.on('agent/pre-step', async (agent, _turn, _step, next) => {
       if (this.compact) this.compactNow(agent)
       return next()
@@ -100,7 +100,7 @@ class World {
     switch (action.do) {
       case 'prompt': return void (await this.agent.prompt(action.text).result)
       case 'inject': return void this.agent.inject(action.text)
-      case 'steer': return void (await (this.agent.steer(action.text) as ReturnType<Agent['prompt']>).result)
+      case 'steer': return void (await this.agent.steer(action.text).result)
       case 'section': this.section = action.text; return
       case 'tool': return this.toggleTool(action.name)
       case 'configure': return this.agent.configure({ temperature: action.temperature })
@@ -205,7 +205,7 @@ function noisy(name: string, random: () => number): { name: string; inject: stri
   return {
     name, inject: ['agents'],
     apply: async (ctx) => {
-      ctx.agents.after('state', () => (random() < 0.5 ? message('after') : undefined), { order: Math.floor(random() * 3) })
+      ctx.agents.after({ key: 'state', order: Math.floor(random() * 3), content: () => (random() < 0.5 ? message('after') : undefined) })
       ctx.on('agent/session-prefix', async (agent, _turn, _prefix, next) => {
         maybe(agent, 'prefix')
         return [message('prefix'), ...await next()]

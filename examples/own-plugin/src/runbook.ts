@@ -9,7 +9,7 @@ export const inject = ['agents', 'briefing', 'tools']
 /** A plugin with a topic, a tool and a rule. All of it goes when the plugin is unloaded. */
 export async function apply(ctx: Context): Promise<void> {
   // Told once, ahead of the first prompt, and again when the file has changed; signed `runbook/steps`.
-  ctx.briefing.topic({ key: 'steps', read: (agent) => readFile(join(agent.cwd, 'RUNBOOK.md'), 'utf8').catch(() => undefined) })
+  ctx.briefing.topic({ key: 'steps', content: (agent) => readFile(join(agent.cwd, 'RUNBOOK.md'), 'utf8').catch(() => undefined) })
 
   ctx.tools.define({
     name: 'page',

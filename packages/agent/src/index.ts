@@ -2,13 +2,14 @@
 export type { Context } from 'cordis'
 export type { Adapter, AdapterTools, WireRecord } from './contract/adapter.ts'
 export type {
-  Agent, AskOptions, CancelOptions, Keyed, PromptOptions, ReplaceOptions, RewindOptions, SideAnswer,
+  Agent, AskOptions, CancelOptions, PromptOptions, ReplaceOptions, RewindOptions, SideAnswer,
 } from './contract/agent.ts'
 export { AgentError, CancelledError, LimitError, ModelError, ParkedError, SeamError } from './contract/error.ts'
 export type {
-  ContextInput, ErrorDecision, KeyedContribution, OverrideNote, PostExecuted, PostExecution, PromptDecision, Report, RequestMessages,
+  ErrorDecision, OverrideNote, PostExecuted, PostExecution, PromptDecision, Report, RequestMessages,
   StepDecision, Submission,
 } from './contract/events.ts'
+export type { Keyed } from './contract/keyed.ts'
 export type { AgentOptions, ContextProvider, CreateOptions, ForkOptions, ResumeOptions } from './contract/options.ts'
 export type { Limits, Settings } from './contract/settings.ts'
 export type { SystemSection } from './contract/system.ts'

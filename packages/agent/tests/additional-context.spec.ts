@@ -22,7 +22,7 @@ const entries = (h: Harness): readonly string[] => h.agent.session.entries().map
 
 describe('additionalContext', () => {
   it('is signed with the key that a message comes with, else with the seam; in the event of the result', async () => {
-    const h = await afterCall([{ key: 'sub/', message: 'one' }, 'two', { key: 'user', message: { role: 'user', content: 'three' } }])
+    const h = await afterCall([{ key: 'sub/', content: 'one' }, 'two', { key: 'user', role: 'user', content: 'three' }])
     expect(entries(h)).toEqual(['user: Go', 'model: ', 'tool: ', 'guide/sub/: one', 'guide/post-execute: two', 'guide/user: three', 'model: ok'])
     const result = (await h.events()).find(({ type }) => type === 'tool/result')
     expect(result?.data).toMatchObject({ additionalContext: [{ owner: 'guide/sub/' }, { owner: 'guide/post-execute' }, { owner: 'guide/user', message: { role: 'user' } }] })
@@ -31,11 +31,12 @@ describe('additionalContext', () => {
   })
 
   it.each([
-    [{ key: '', message: 'x' }, 'whose key is a string'],
-    [{ key: 1, message: 'x' }, 'whose key is a number'],
-    [{ key: '\ud800', message: 'x' }, 'whose key is a string'],
-    [{ key: 'a', message: 'x', owner: 'user' }, '"owner"; beside the key only message'],
-    [{ key: 'a' }, 'must be an object'],
+    [{ key: '', content: 'x' }, '.key must be a name'],
+    [{ key: 1, content: 'x' }, '.key must be a name'],
+    [{ key: '\ud800', content: 'x' }, '.key must be a name'],
+    [{ key: 'a', content: 'x', owner: 'user' }, '"owner"'],
+    [{ key: 'a', message: 'x' }, '"message"'],
+    [{ key: 'a' }, '.content must be a string or a list'],
   ])('that is %j is refused by name; the outcome stands', async (item, problem) => {
     const h = await afterCall([item])
     expect(h.reports).toMatchObject([{ plugin: 'guide', seam: 'tools/post-execute', problem: expect.stringContaining(problem) }])

@@ -32,7 +32,7 @@ describe('an event that is larger than limits.event', () => {
 
   it('in a step ends the turn with that error; the next one goes on', async () => {
     let size = BIG
-    const made = await app({ settings, plugins: [plugin((ctx) => ctx.system.section({ key: 's', text: () => size }))] })
+    const made = await app({ settings, plugins: [plugin((ctx) => ctx.system.section({ key: 's', content: () => size }))] })
     expect(await made.run('one')).toMatchObject({ reason: 'error', error: { code: 'EVENT_TOO_LARGE', message: expect.stringContaining('a request/header of') } })
     expect(made.requests).toEqual([])
     size = 'small'

@@ -30,7 +30,7 @@ describe('a fork', () => {
 
   it('sends its parent\'s recorded prefix, without asking again; explicit options win', async () => {
     let count = 0
-    const opener = { name: 'opener', inject: ['agents'], apply: async (ctx: Context) => void ctx.agents.prefix('count', () => `prefix ${++count}`) }
+    const opener = { name: 'opener', inject: ['agents'], apply: async (ctx: Context) => void ctx.agents.prefix({ key: 'count', content: () => `prefix ${++count}` }) }
     const h = await harness({ plugins: [opener] })
     await h.run('a')
     const fork = await h.ctx.agents.fork('test', { config: { temperature: 0.5 } })

@@ -150,7 +150,7 @@ describe('a second copy of the package', () => {
     const apart = ['sessions', 'llm', 'tools', 'system', 'agents'].reduce((scope, service) => scope.isolate(service as never), ctx as Context)
     await ctx.plugin(agentPlugin, {})
     await apart.plugin(agentPlugin, {})
-    ctx.system.section({ key: 'one', text: 'One.' } as never)
+    ctx.system.section({ key: 'one', content: 'One.' } as never)
     expect(apart.agents.ids()).toEqual([])
     await ctx.fiber.dispose()
   })

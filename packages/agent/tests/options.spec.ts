@@ -30,7 +30,7 @@ describe('an option that there is none of', () => {
   })
 
   it.each([[{ seamTimout: 1 }, 'seamTimout'], [{ limits: { step: 1 } }, 'step']])('of the plugin\'s config is refused: %o', async (config, name) => {
-    await expect(harness({ settings: config as never })).rejects.toThrow(`has no option "${name}"`)
+    await expect(harness({ settings: config as never })).rejects.toThrow(`${name}: there is no such key`)
   })
 
   it('never shows the value', async () => {

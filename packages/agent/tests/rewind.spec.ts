@@ -24,10 +24,10 @@ async function expectVerified(made: Harness): Promise<void> {
 const framing = {
   name: 'framing', inject: ['agents', 'system'],
   apply: async (ctx: Context) => {
-    ctx.system.section({ key: 's', text: 'You are a test.' })
-    ctx.agents.prefix('p', () => 'The prefix.')
-    ctx.agents.before('b', () => 'The frame.')
-    ctx.agents.after('a', () => 'Last.')
+    ctx.system.section({ key: 's', content: 'You are a test.' })
+    ctx.agents.prefix({ key: 'p', content: () => 'The prefix.' })
+    ctx.agents.before({ key: 'b', content: () => 'The frame.' })
+    ctx.agents.after({ key: 'a', content: () => 'Last.' })
   },
 }
 
@@ -113,8 +113,8 @@ describe('rewind', () => {
     const topic = {
       name: 'weather', inject: ['briefing'],
       apply: async (ctx: Context) => {
-        ctx.briefing.topic({ key: 'sky', read: () => state })
-        ctx.briefing.topic({ key: 'ground', read: () => 'Wet.' })
+        ctx.briefing.topic({ key: 'sky', content: () => state })
+        ctx.briefing.topic({ key: 'ground', content: () => 'Wet.' })
       },
     }
     const made = await app({ plugins: [BriefingService, topic] })

@@ -11,8 +11,8 @@ const of = <T extends SessionEvent['type']>(events: readonly SessionEvent[], typ
 describe('a RunContext in a run', () => {
   it('opens before and closes after, in every request of the turn, and never enters history', async () => {
     const plugin = { name: 'framer', inject: ['agents', 'tools'], apply: async (ctx: import('cordis').Context) => {
-      ctx.agents.before('b', () => 'before')
-      ctx.agents.after('a', () => 'after')
+      ctx.agents.before({ key: 'b', content: () => 'before' })
+      ctx.agents.after({ key: 'a', content: () => 'after' })
       ctx.tools.define({ name: 'now', description: '', parameters: { type: 'object' }, execute: () => 'noon' })
     } }
     const h = await harness({ plugins: [plugin], script: [{ calls: [{ name: 'now' }] }, 'ok'] })

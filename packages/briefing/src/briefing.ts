@@ -2,8 +2,8 @@ import { type Context, Service } from 'cordis'
 import z from 'schemastery'
 import { strict } from '@headrace/config'
 import { messageOf } from '@headrace/message'
-import { type Agent, AgentError, type Turn, scopeOf } from '@headrace/agent'
-import { byPlace, ownerOf, pluginOf } from '@headrace/agent/internal'
+import { type Agent, AgentError, type Turn } from '@headrace/agent'
+import { KeyedRegistry, byPlace, pluginOf } from '@headrace/agent/internal'
 import type { SessionView } from '@headrace/session'
 import { Told } from './told.ts'
 import { type Topic, type TopicEntry, changedWords, unavailable } from './topic.ts'
@@ -39,6 +39,7 @@ export class BriefingService extends Service {
   static Config: z<Partial<Config>, Config> = strict(z.object({ readTimeout: z.natural().min(1).default(5_000) }))
   /** In the order they are told. */
   private readonly topics: TopicEntry[] = []
+  private readonly keys = new KeyedRegistry('ctx.briefing.topic', 'topic')
   private readonly ledgers = new WeakMap<SessionView, Ledger>()
   private readonly config: Config
 
@@ -58,22 +59,24 @@ export class BriefingService extends Service {
   /**
    * Registers a topic; goes with the caller's plugin, what it told stays. On `agent.ctx` it is that agent's alone.
    *
-   * @throws AgentError for a key that its plugin uses already
+   * @throws AgentError for a wrong one, or a key that its plugin has used already
    */
   topic(topic: Topic): () => void {
-    const { ctx, topics } = this
-    const plugin = pluginOf(ctx)
-    const { key, order = 0 } = topic
-    const entry: TopicEntry = { topic, ctx, scope: scopeOf(ctx), plugin, key, order, owner: ownerOf(plugin, key) }
-    const overlaps = (other: TopicEntry): boolean => entry.scope === undefined || other.scope === undefined || other.scope === entry.scope
+    const { ctx, topics, keys } = this
+    const place = keys.place(ctx, topic, { content: 'a text, or a function (agent) => text', more: ['changed', 'removed', 'baseline'] })
+    const { plugin, key, order } = place
+    const wrong = wrongField(topic)
+    if (wrong !== undefined) throw new AgentError('REGISTRATION_INVALID', `plugin ${plugin}: ctx.briefing.topic() of ${JSON.stringify(key)} ${wrong}`)
+    const entry: TopicEntry = { ...place, topic: { ...topic }, ctx }
     return ctx.effect(() => {
-      if (topics.some((other) => other.owner === entry.owner && overlaps(other))) throw new AgentError('TOPIC_TAKEN', `plugin ${plugin} has a topic ${JSON.stringify(key)} already`)
+      const release = keys.take(place)
       topics.push(entry)
       topics.sort(byPlace)
-      const close = topic.baseline === 'prefix' ? ctx.get('agents')?.prefix(key, (agent) => this.openPrefix(entry, agent), { order }) : undefined
+      const close = topic.baseline === 'prefix' ? ctx.get('agents')?.prefix({ key, order, content: (agent) => this.openPrefix(entry, agent) }) : undefined
       return () => {
         topics.splice(topics.indexOf(entry), 1)
         close?.()
+        release()
       }
     }, `ctx.briefing.topic(${JSON.stringify(key)})`)
   }
@@ -109,7 +112,7 @@ export class BriefingService extends Service {
     const view = this.viewOf(entry, agent)
     try {
       const words = before === undefined ? state! : changedWords(entry, state)
-      if (before !== words) view?.inject(words, { key: entry.key })
+      if (before !== words) view?.inject({ key: entry.key, content: words })
     } catch (error) {
       view?.report(`topic ${entry.key}`, `${messageOf(error)}; what was told stands`)
     }
@@ -138,7 +141,8 @@ export class BriefingService extends Service {
       return unavailable
     }
     try {
-      const reading: unknown = entry.topic.read(view)
+      const { topic } = entry
+      const reading: unknown = typeof topic.content === 'string' ? topic.content : topic.content(view)
       return isThenable(reading) ? within(this.config.readTimeout, reading).then(stateOf).catch(failed) : stateOf(reading)
     } catch (error) {
       return failed(error)
@@ -152,6 +156,14 @@ export class BriefingService extends Service {
     if (view) views.set(entry, view)
     return view
   }
+}
+
+/** What is wrong with the fields that only a topic has. */
+function wrongField({ changed, removed, baseline }: Topic): string | undefined {
+  if (changed !== undefined && typeof changed !== 'function') return 'needs changed to be a function (text) => text'
+  if (removed !== undefined && typeof removed !== 'function') return 'needs removed to be a function () => text'
+  if (baseline !== undefined && baseline !== 'history' && baseline !== 'prefix') return `has a baseline of history or prefix, not ${JSON.stringify(baseline) ?? typeof baseline}`
+  return undefined
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -1,5 +1,6 @@
 import type { Context } from 'cordis'
-import type { Agent } from '@headrace/agent'
+import type { Agent, Keyed } from '@headrace/agent'
+import type { KeyedPlace } from '@headrace/agent/internal'
 
 /** Says that a topic cannot be read now: what was told stands. */
 export const unavailable: unique symbol = Symbol.for('headrace.unavailable')
@@ -11,16 +12,15 @@ export type Reading = string | undefined | null | typeof unavailable
  * A keyed piece of standing context: told once, announced when it changes.
  *
  * ```ts
- * ctx.briefing.topic({ key: 'runbook', read: () => readFile('RUNBOOK.md', 'utf8') })
+ * ctx.briefing.topic({ key: 'runbook', content: () => readFile('RUNBOOK.md', 'utf8') })
  * ```
  */
-export interface Topic {
-  /** Unique in its plugin; the announcement is signed `plugin/key`. */
-  readonly key: string
-  /** Lower is told first. Default 0; then by plugin, then by key. */
-  readonly order?: number
-  /** Reads the present state. Called ahead of every prompt and step, so it must be cheap where nothing changed. Throwing keeps the old and is reported. */
-  read(agent: Agent): Reading | Promise<Reading>
+export interface Topic extends Keyed<string | ((agent: Agent) => Reading | Promise<Reading>)> {
+  /**
+   * The present state: a text, or a function that reads it, called ahead of every prompt and step, so that it must be cheap where nothing
+   * changed. Throwing keeps the old and is reported.
+   */
+  readonly content: string | ((agent: Agent) => Reading | Promise<Reading>)
   /** Words for a state that replaces another. A pure function of the state. Default: says that it replaces what was said before. */
   changed?(text: string): string
   /** Words for a state that is gone. Default: says that it no longer holds. */
@@ -30,15 +30,9 @@ export interface Topic {
 }
 
 /** A topic that is registered. */
-export interface TopicEntry {
+export interface TopicEntry extends KeyedPlace {
   readonly topic: Topic
   readonly ctx: Context
-  /** The one agent it is told to; all of them where it is absent. */
-  readonly scope: string | undefined
-  readonly plugin: string
-  readonly key: string
-  readonly order: number
-  readonly owner: string
 }
 
 /** What an announcement says of a state where another was told; where none was, it says the state itself. */

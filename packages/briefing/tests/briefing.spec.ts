@@ -11,7 +11,7 @@ function topicPlugin(name: string, topic: Omit<Partial<Topic>, 'read'> & { key: 
     apply: async (ctx) => {
       ctx.briefing.topic({
         ...topic,
-        read: () => {
+        content: () => {
           state.reads = (state.reads ?? 0) + 1
           if (state.text instanceof Error) throw state.text
           return state.text
@@ -125,7 +125,7 @@ describe('told()', () => {
       name: 'guide', inject: ['briefing', 'agents', 'tools'],
       apply: async (ctx: Context) => {
         ctx.tools.define({ name: 'look', description: '', parameters: { type: 'object' }, execute: () => 'seen' })
-        ctx.on('tools/post-execute', async (_agent, _turn, _call, _outcome, next) => ({ ...await next(), additionalContext: [{ key: 'sub/', message: 'there' }] }))
+        ctx.on('tools/post-execute', async (_agent, _turn, _call, _outcome, next) => ({ ...await next(), additionalContext: [{ key: 'sub/', content: 'there' }] }))
         ctx.on('agent/pre-step', async (agent, _turn, step, next) => {
           seen.push([...ctx.briefing.told(agent)])
           if (step.number === 2) {

@@ -24,5 +24,5 @@ export const Config: z<Partial<Config>, Config> = strict(z.object({
 
 /** Says who the agent is, in front of all other sections. */
 export async function apply(ctx: Context, { text }: Config): Promise<void> {
-  ctx.system.section({ key: 'instructions', order: -100, text })
+  ctx.system.section({ key: 'instructions', order: -100, content: text })
 }

@@ -252,10 +252,10 @@ describe('headrace plugins', () => {
     write('mine.mjs', `export const name = 'mine'
 export const inject = ['agents', 'briefing', 'system']
 export async function apply(ctx) {
-  ctx.system.section({ key: 'tone', text: 'Be brief.' })
-  ctx.briefing.topic({ key: 'runbook', read: () => 'Turn it off and on.' })
-  ctx.agents.after('day', () => 'Today is a day.')
-  ctx.agents.prefix('oath', () => 'I swear.')
+  ctx.system.section({ key: 'tone', content: 'Be brief.' })
+  ctx.briefing.topic({ key: 'runbook', content: () => 'Turn it off and on.' })
+  ctx.agents.after({ key: 'day', content: () => 'Today is a day.' })
+  ctx.agents.prefix({ key: 'oath', content: () => 'I swear.' })
   ctx.on('agent/request', async (agent, turn, step, config, next) => ({ ...await next(), temperature: 0 }))
   ctx.provide('mine', {})
 }
@@ -268,7 +268,7 @@ export async function apply(ctx) {
     // Both sign as headrace: the section is of the entry that made it.
     expect([all.get('model')!.costs, all.get('who')!.costs.map(({ owner }) => owner)]).toEqual([[], ['headrace/instructions']])
     const { out: text } = await lab.run(['plugins', '--app', 'app.yml'], env(server))
-    expect(text).toMatch(/^my-own +~\d+ +\d+ B +sections tone ~\d+; topics runbook ~\d+; listens agent\/request, agent\/request-messages, agent\/session-prefix; services mine; prefix oath ~\d+; after day ~\d+$/m)
+    expect(text).toMatch(/^my-own +~\d+ +\d+ B +sections tone ~\d+; topics runbook ~\d+; after day ~\d+; listens agent\/request, agent\/request-messages, agent\/session-prefix; prefix oath ~\d+; services mine$/m)
     expect(text).toMatch(/a first request: ~\d+ tokens of theirs; ~[1-9]\d* of them last, paid again on every request/)
     expect(server.requests).toEqual([])
   })
@@ -297,5 +297,5 @@ it('the README\'s app boots as it stands, with the README\'s plugin beside it', 
   write('cordis.yml', block('From a YAML file'))
   write('clock.mjs', block('A plugin in six lines').replace(/^import type .*\n/, '').replace('ctx: Context', 'ctx'))
   const { code, out } = await lab.run(['plugins', '--app', 'cordis.yml'])
-  expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^clock .*after day ~\d+$/m) as string })
+  expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^clock .*after day ~\d+; listens agent\/request-messages$/m) as string })
 })

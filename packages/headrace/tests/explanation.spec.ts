@@ -17,10 +17,10 @@ const framing = {
   name: 'framing',
   inject: ['agents', 'system'],
   apply: async (ctx: import('cordis').Context): Promise<void> => {
-    ctx.agents.prefix('opener', () => 'Opener.')
-    ctx.agents.before('frame', () => 'Frame.')
-    ctx.agents.after('day', (_agent, _turn, step) => `Step ${step.number}.`)
-    ctx.system.section({ key: 'who', text: 'You are one.' })
+    ctx.agents.prefix({ key: 'opener', content: () => 'Opener.' })
+    ctx.agents.before({ key: 'frame', content: () => 'Frame.' })
+    ctx.agents.after({ key: 'day', content: (_agent, _turn, step) => `Step ${step.number}.` })
+    ctx.system.section({ key: 'who', content: 'You are one.' })
   },
 }
 

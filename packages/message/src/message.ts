@@ -96,8 +96,8 @@ export type Contribution = SystemMessage | UserMessage
 
 /** Content as people write it: a string is one text block. */
 export type ContentInput = string | readonly (string | ContentBlock)[]
-/** A contribution as people write it: a bare string is a `system` message. */
-export type ContributionInput = string | { readonly role: 'system' | 'user'; readonly content: ContentInput }
+/** A contribution as people write it: a text, or an object. Without a role it is a `system` message; with a key it is signed `plugin/key`. */
+export type ContributionInput = string | { readonly key?: string; readonly role?: 'system' | 'user'; readonly content: ContentInput }
 
 /** A message of the wrong shape. */
 export class MessageError extends HeadraceError {
@@ -154,7 +154,7 @@ function blobFields(block: Record<string, unknown>, at: string): { readonly dige
 const contributions = new WeakSet<object>()
 
 /**
- * A contribution in its one representation, frozen. A bare string is a `system` message.
+ * A contribution in its one representation, frozen; without a role it is a `system` message. Its key is no part of it: see {@link keyOf}.
  *
  * @throws MessageError for any other role or block
  */
@@ -162,10 +162,23 @@ export function toContribution(input: unknown, at: string, onRepair?: OnRepair):
   if (isContribution(input)) return input
   if (typeof input === 'string') return contribution('system', toContent(input, at, onRepair))
   const message = fields(input, at)
-  only(message, ['role', 'content'], at)
-  const { role } = message
+  only(message, ['key', 'role', 'content'], at)
+  const { role = 'system' } = message
   if (role !== 'system' && role !== 'user') refuse(`${at}.role`, `must be "system" or "user", not ${shown(role)}`)
   return contribution(role, toContent(message.content, `${at}.content`, onRepair))
+}
+
+/**
+ * The key that a contribution is to be signed with; `undefined` where it has none.
+ *
+ * @throws MessageError for one that is no name
+ */
+export function keyOf(input: unknown, at: string): string | undefined {
+  if (typeof input !== 'object' || input === null || isContribution(input)) return undefined
+  const { key } = input as { readonly key?: unknown }
+  if (key === undefined) return undefined
+  if (typeof key !== 'string' || key === '' || !key.isWellFormed()) refuse(`${at}.key`, `must be a name, not ${shown(key)}`)
+  return key as string
 }
 
 function contribution(role: Contribution['role'], content: Contribution['content']): Contribution {

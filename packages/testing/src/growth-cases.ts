@@ -164,11 +164,11 @@ function neighbour(name: string): Plugin {
   return {
     name, inject: ['agents', 'tools', 'system'],
     apply: async (ctx: Context) => {
-      ctx.system.section({ key: 'section', text: `Section of ${name}.` })
+      ctx.system.section({ key: 'section', content: `Section of ${name}.` })
       ctx.tools.define({ name, description: name, parameters: { type: 'object' }, execute: () => name })
-      ctx.agents.prefix('opener', () => `Opener of ${name}.`)
-      ctx.agents.before('frame', () => `Before of ${name}.`)
-      ctx.agents.after('last', () => `After of ${name}.`)
+      ctx.agents.prefix({ key: 'opener', content: () => `Opener of ${name}.` })
+      ctx.agents.before({ key: 'frame', content: () => `Before of ${name}.` })
+      ctx.agents.after({ key: 'last', content: () => `After of ${name}.` })
     },
   }
 }

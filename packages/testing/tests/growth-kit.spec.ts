@@ -8,7 +8,7 @@ import { growthCases } from '../src/growth-cases.ts'
 import { type GrowthOptions, growthKit } from '../src/growth-kit.ts'
 
 const plugin = (apply: (ctx: Context) => void) => ({ name: 'mine', inject: ['agents', 'tools', 'system', 'briefing'], apply: async (ctx: Context) => apply(ctx) })
-const topic = (read: () => string): GrowthOptions => ({ needs: [BriefingService as never], plugin: plugin((ctx) => void ctx.briefing.topic({ key: 'rules', read })) })
+const topic = (read: () => string): GrowthOptions => ({ needs: [BriefingService as never], plugin: plugin((ctx) => void ctx.briefing.topic({ key: 'rules', content: read })) })
 
 /** The sentences that do not hold for a plugin, and what was said of each. */
 async function broken(options: GrowthOptions): Promise<Readonly<Record<string, string>>> {
@@ -30,7 +30,7 @@ const notebook: GrowthOptions = {
   needs: [BriefingService as never],
   plugin: plugin((ctx) => {
     ctx.tools.define({ name: 'note', description: '', parameters: { type: 'object' }, execute: (_, { agent }) => appendFile(join(agent.cwd!, 'NOTES.md'), 'dug\n').then(() => 'noted') })
-    ctx.briefing.topic({ key: 'notes', read: (agent) => readFile(join(agent.cwd!, 'NOTES.md'), 'utf8') })
+    ctx.briefing.topic({ key: 'notes', content: (agent) => readFile(join(agent.cwd!, 'NOTES.md'), 'utf8') })
   }),
   prepare: (folder) => writeFile(join(folder, 'NOTES.md'), 'begun\n'),
   script: (_, index) => index % 2 === 0 ? { calls: [{ name: 'note' }] } : 'Done.',
@@ -71,7 +71,7 @@ describe('the growth kit', () => {
 
   it('names the orders, the message and its owner where the load order moves a byte', async () => {
     let loaded = 0
-    const said = await broken({ plugin: plugin((ctx) => void ctx.agents.after('count', () => `Loaded ${loaded}.`) as never), needs: [BriefingService as never, { name: 'counts', apply: async () => void loaded++ }] })
+    const said = await broken({ plugin: plugin((ctx) => void ctx.agents.after({ key: 'count', content: () => `Loaded ${loaded}.` }) as never), needs: [BriefingService as never, { name: 'counts', apply: async () => void loaded++ }] })
     expect(said['whatever the load order']).toBe('loaded as mine, aaa, zzz and as mine, zzz, aaa its requests differ: request 0: message 6 is "Loaded 1." of mine/count and "Loaded 2." of mine/count')
   })
 
@@ -86,7 +86,7 @@ describe('the growth kit', () => {
     const said = await broken({ needs: [BriefingService as never], plugin: plugin((ctx) => {
       let told = false
       ctx.on('agent/pre-step', async (agent, _turn, _step, next) => {
-        if (!told) agent.inject('Welcome.', { key: 'hello' })
+        if (!told) agent.inject({ key: 'hello', content: 'Welcome.' })
         told = true
         return next()
       })
@@ -96,7 +96,7 @@ describe('the growth kit', () => {
 
   it('lets an after tell the time, and a tool', async () => {
     const clock = plugin((ctx) => {
-      ctx.agents.after('now', () => `It is ${new Date().toISOString()}.`)
+      ctx.agents.after({ key: 'now', content: () => `It is ${new Date().toISOString()}.` })
       ctx.tools.define({ name: 'now', description: '', parameters: { type: 'object' }, execute: () => new Date().toISOString() })
     })
     expect(await broken({ plugin: clock, needs: [BriefingService as never], script: (_, index) => index % 2 === 0 ? { calls: [{ name: 'now' }] } : 'Done.' })).toEqual({})

@@ -7,7 +7,7 @@ const plugin = (apply: (ctx: Context) => void) => ({ name: 'bad', inject: ['agen
 const throws = (): never => {
   throw new TypeError('boom')
 }
-const topic = { name: 'bad', inject: ['briefing'], apply: async (ctx: Context) => void ctx.briefing.topic({ key: 'rules', read: throws }) }
+const topic = { name: 'bad', inject: ['briefing'], apply: async (ctx: Context) => void ctx.briefing.topic({ key: 'rules', content: throws }) }
 
 const reporting = {
   'a topic that throws': [BriefingService, topic],

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import type { Agent, KeyedContribution, ToolCall } from '@headrace/agent'
+import type { Agent, ToolCall } from '@headrace/agent'
 import { touchedPaths } from '@headrace/files'
 import type { Digest } from '@headrace/message'
 import type { Account, AgentFiles } from './agent-files.ts'
@@ -9,7 +9,13 @@ import { Look } from './gather.ts'
 import { type Project, isFolderKey } from './project.ts'
 
 const WAYS = 1_000
-const NOTHING: readonly KeyedContribution[] = []
+/** What is told of a folder, under its key. */
+export interface Announcement {
+  readonly key: string
+  readonly content: string
+}
+
+const NOTHING: readonly Announcement[] = []
 
 /** A folder, and what its announcement is signed with. */
 interface Place {
@@ -58,12 +64,12 @@ export class NestedFolders {
       const shown = `${project.shown(folder)}/`
       const first = account.text === undefined ? undefined : folderWords.first(shown, account.text)
       const changed = first === undefined ? folderWords.removed(shown) : folderWords.changed(shown, first)
-      if (last !== first && last !== changed) agent.inject(changed, { key })
+      if (last !== first && last !== changed) agent.inject({ key, content: changed })
     }
   }
 
   /** What a call has to tell of folders that it is the first to touch, the most general first; at once where there is nothing. */
-  touch(call: ToolCall): readonly KeyedContribution[] | Promise<readonly KeyedContribution[]> {
+  touch(call: ToolCall): readonly Announcement[] | Promise<readonly Announcement[]> {
     const project = this.files.project()
     if (project instanceof Promise) return project.then(() => this.touch(call))
     const ways = touchedPaths(call.input, this.fields).map((path) => this.wayTo(path, project))
@@ -77,12 +83,12 @@ export class NestedFolders {
   }
 
   /** Synchronous: what is told is told by nobody else. */
-  private claim(folders: readonly Place[], accounts: readonly Account[], project: Project): readonly KeyedContribution[] {
+  private claim(folders: readonly Place[], accounts: readonly Account[], project: Project): readonly Announcement[] {
     return folders.flatMap(({ folder, key }, index) => {
       const account = accounts[index]!
       if (account.text === undefined || this.told.has(key) || this.isToldElsewhere(account)) return []
       this.told.set(key, topsOf(account))
-      return [{ key, message: folderWords.first(`${project.shown(folder)}/`, account.text) }]
+      return [{ key, content: folderWords.first(`${project.shown(folder)}/`, account.text) }]
     })
   }
 

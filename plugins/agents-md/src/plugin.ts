@@ -1,5 +1,5 @@
 import type { Context } from 'cordis'
-import { type Agent, type KeyedContribution, scopeOf } from '@headrace/agent'
+import { type Agent, scopeOf } from '@headrace/agent'
 import type {} from '@headrace/briefing'
 import { type FileSystem, nodeFiles } from '@headrace/files'
 import { messageOf } from '@headrace/message'
@@ -8,7 +8,7 @@ import { type Account, AgentFiles } from './agent-files.ts'
 import { projectWords } from './announcement.ts'
 import { Config, settle } from './config.ts'
 import { type Diagnostic, diagnosticLine } from './instruction-file.ts'
-import { NestedFolders } from './nested-folders.ts'
+import { type Announcement, NestedFolders } from './nested-folders.ts'
 
 declare module 'cordis' {
   interface Context {
@@ -72,7 +72,7 @@ export function register(ctx: Context, config: Config, files: FileSystem): void 
   if (scopeOf(ctx) === undefined) ctx.provide('agentsMd', { diagnostics: (agent) => agents.get(agent.session)?.files.diagnostics() ?? [] })
   ctx.briefing.topic({
     key: 'project',
-    read: (agent) => {
+    content: (agent) => {
       const { files } = of(agent)
       const words = ({ text }: Account): string | undefined => {
         report(agent, files)
@@ -111,7 +111,7 @@ function listen(ctx: Context, of: (agent: Agent) => Watched): void {
   ctx.on('tools/post-execute', async (agent, _turn, call, _outcome, next) => {
     const below = await next()
     const { files, nested } = of(agent)
-    let found: readonly KeyedContribution[] = []
+    let found: readonly Announcement[] = []
     try {
       found = await nested.touch(call)
     } catch (error) {

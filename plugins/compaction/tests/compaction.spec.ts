@@ -49,9 +49,9 @@ describe('compaction', () => {
 
   it('replaces the oldest part by a summary, asked for on the warm cache: prefix, before and history as they were, never after', async () => {
     const framing = { name: 'framing', inject: ['agents'], apply: async (ctx: Context) => {
-      ctx.agents.prefix('p', () => 'prefix')
-      ctx.agents.before('b', () => 'before')
-      ctx.agents.after('a', () => 'after')
+      ctx.agents.prefix({ key: 'p', content: () => 'prefix' })
+      ctx.agents.before({ key: 'b', content: () => 'before' })
+      ctx.agents.after({ key: 'a', content: () => 'after' })
     } }
     const h = await app(model((index) => `answer ${index} ${long(100)}`), { window: 1_000, keep: 0.2, threshold: 0.6 }, [framing])
     for (let index = 0; index < 6; index++) await h.run(`prompt ${index}`)
@@ -104,7 +104,7 @@ describe('compaction', () => {
   })
 
   it('what topics told and it hid is told again', async () => {
-    const book = { name: 'book', inject: ['briefing'], apply: async (ctx: Context) => void ctx.briefing.topic({ key: 'page', read: () => 'Rule one.' }) }
+    const book = { name: 'book', inject: ['briefing'], apply: async (ctx: Context) => void ctx.briefing.topic({ key: 'page', content: () => 'Rule one.' }) }
     const h = await app(model((index) => `answer ${index} ${long(100)}`), { threshold: 0, keep: 0 }, [BriefingService, book])
     for (let index = 0; index < 3; index++) await h.run(`prompt ${index}`)
     await h.ctx.compaction.compact('test')

@@ -6,7 +6,7 @@ import { Scale } from '../src/size.ts'
 
 const tools = { name: 'tools', inject: ['tools', 'agents'], apply: async (ctx: Context): Promise<void> => {
   ctx.tools.define({ name: 'dump', description: 'Says much.', parameters: { type: 'object' }, execute: (_input, { agent }) => {
-    agent.inject('Told while it ran.', { key: 'inside' })
+    agent.inject({ key: 'inside', content: 'Told while it ran.' })
     return 'word '.repeat(50)
   } })
   ctx.on('tools/post-execute', async (_agent, _turn, _call, _outcome, next) => ({ ...await next(), additionalContext: ['And this belongs to it.'] }))

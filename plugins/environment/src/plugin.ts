@@ -53,10 +53,10 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
     return told(agent, config, state, added)
   }
   if (config.channel === 'after') {
-    ctx.agents.after('environment', read, { order: 100 })
+    ctx.agents.after({ key: 'environment', order: 100, content: read })
     return
   }
-  ctx.briefing.topic({ key: 'environment', order: 100, read, changed: (text) => text.replace(FIRST, () => CHANGED) })
+  ctx.briefing.topic({ key: 'environment', order: 100, content: read, changed: (text) => text.replace(FIRST, () => CHANGED) })
 }
 
 function told(agent: Agent, { timeZone }: Config, state: GitState | undefined, added: Record<string, string | undefined> = {}): string | undefined {

@@ -20,7 +20,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   ctx.briefing.topic({
     key: 'catalogue',
     order: 10,
-    read: (agent) => {
+    content: (agent) => {
       const set = library.current(agent)
       return set instanceof Promise ? set.then(catalogueOf) : catalogueOf(set)
     },
@@ -32,6 +32,6 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
     if ('block' in decision) return decision
     const opened = await invokedSkill(agent, submission, library, nodeFiles, config)
     if (opened === undefined) return decision
-    return { ...decision, additionalContext: [{ key: 'opened', message: opened }, ...decision.additionalContext ?? []] }
+    return { ...decision, additionalContext: [{ key: 'opened', content: opened }, ...decision.additionalContext ?? []] }
   })
 }

@@ -12,15 +12,12 @@ export interface PromptOptions {
   readonly context?: RunContext
 }
 
-/** What `agent.inject()` and its like are signed with: `plugin/key`. */
-export interface Keyed {
-  readonly key?: string
-}
-
 /** Options of `agent.replace()`. */
-export interface ReplaceOptions extends Keyed {
+export interface ReplaceOptions {
   /** Why, for the log. */
   readonly reason: string
+  /** Signs the event, and the messages that have no key of their own: `plugin/key`. */
+  readonly key?: string
 }
 
 /** Options of `agent.cancel()`. */
@@ -97,11 +94,17 @@ export interface Agent {
    */
   prompt(input: ContentInput, options?: PromptOptions): TurnHandle
 
-  /** From the app: input for the running turn, at its next boundary; a prompt when idle. From a plugin: a message, that wakes the agent. */
-  steer(input: ContributionInput): TurnHandle | SessionEvent<'context/message'>
+  /**
+   * From the app: input for the running turn, at its next boundary; a prompt when idle. From a plugin, and from the app with a key or as
+   * `system`: a message that wakes the agent.
+   *
+   * @returns the handle of the turn that it joins or wakes, which has what that turn told before, too
+   * @throws AgentError where it is empty
+   */
+  steer(input: ContributionInput): TurnHandle
 
   /** Adds a message to the history; the model sees it at the next boundary. Does not wake. Blank text is dropped. */
-  inject(message: ContributionInput, options?: Keyed): SessionEvent<'context/message'> | undefined
+  inject(message: ContributionInput): SessionEvent<'context/message'> | undefined
 
   /**
    * Puts messages, of any role, in the place of a part of the history (`surface/replace`). Not while a step is open: do it in

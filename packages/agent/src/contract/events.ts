@@ -10,15 +10,6 @@ export interface RequestMessages {
   readonly after: readonly ContributionInput[]
 }
 
-/** A message of a listener that signs it with a key of its own: `plugin/key`. */
-export interface KeyedContribution {
-  readonly key: string
-  readonly message: ContributionInput
-}
-
-/** What `additionalContext` takes; without a key it is signed with the seam's name. */
-export type ContextInput = ContributionInput | KeyedContribution
-
 /** Something that went wrong and did not stop the agent: who, where, what. Also in Cordis' log. `unknown`: `seam` is no event that there is. */
 export interface Report {
   readonly kind: 'lost' | 'late' | 'failed' | 'repaired' | 'loading' | 'unknown'
@@ -52,7 +43,7 @@ export interface Submission {
 
 /** `agent/prompt-submit`: allow, perhaps with another input or with context to stand behind it, or block. */
 export type PromptDecision =
-  | { readonly input?: ContentInput; readonly additionalContext?: readonly ContextInput[] }
+  | { readonly input?: ContentInput; readonly additionalContext?: readonly ContributionInput[] }
   | { readonly block: string }
 
 /** `agent/pre-step`. */
@@ -65,7 +56,7 @@ export type ErrorDecision = 'fail' | 'retry' | 'restep' | { readonly retry: { re
 export interface PostExecution {
   readonly outcome?: ToolOutput
   /** Stands behind the batch's last result. With a key it is signed `plugin/key`, which is how a topic is told here. */
-  readonly additionalContext?: readonly ContextInput[]
+  readonly additionalContext?: readonly ContributionInput[]
 }
 
 /** What `next()` gives in `tools/post-execute`. */

@@ -1,13 +1,14 @@
 import type { Context } from 'cordis'
 import {
-  type CallConfig, type ContentInput, type ContributionInput, type ImageBlock, type MessageInput, toConfigPatch,
+  type CallConfig, type ContentInput, type ContributionInput, type ImageBlock, type MessageInput, keyOf, toConfigPatch, toContribution,
 } from '@headrace/message'
 import type { EntryId, SessionEvent, SessionView } from '@headrace/session'
 import type {
-  Agent, AskOptions, CancelOptions, Keyed, PromptOptions, ReplaceOptions, RewindOptions, SideAnswer,
+  Agent, AskOptions, CancelOptions, PromptOptions, ReplaceOptions, RewindOptions, SideAnswer,
 } from '../contract/agent.ts'
 import { checkOptions } from '../contract/check-options.ts'
 import type { TurnHandle } from '../contract/turn.ts'
+import { isObject } from '../seams/guards.ts'
 import { ownerOf } from '../seams/owner.ts'
 import { ask } from '../turn/side-request.ts'
 import type { AgentCore } from './core.ts'
@@ -60,10 +61,10 @@ export class AgentView implements Agent {
     return this.woken(this.#core.inbox.prompt(input, this.plugin, { context }))
   }
 
-  steer(input: ContributionInput): TurnHandle | SessionEvent<'context/message'> {
-    if (this.plugin !== 'app') return this.woken(this.#core.inbox.steer(input, ownerOf(this.plugin, undefined, 'steer')))
-    const isContent = typeof input === 'string' || Array.isArray(input)
-    const content: ContentInput = isContent ? (input as ContentInput) : (input as { content: ContentInput }).content
+  steer(input: ContributionInput): TurnHandle {
+    const isInput = this.plugin === 'app' && (!isObject(input) || (input.key === undefined && input.role !== 'system'))
+    if (!isInput) return this.woken(this.#core.steer(input, ownerOf(this.plugin, keyOf(input, 'steer'), 'steer')))
+    const content: ContentInput = isObject(input) ? toContribution(input, 'steer').content : input as ContentInput
     return this.woken(this.#core.inbox.prompt(content, this.plugin, { steer: this.#core.running !== undefined }))
   }
 
@@ -72,14 +73,14 @@ export class AgentView implements Agent {
     return accepted
   }
 
-  inject(message: ContributionInput, { key }: Keyed = {}): SessionEvent<'context/message'> | undefined {
-    return this.#core.inbox.inject(message, ownerOf(this.plugin, key, 'inject'))
+  inject(message: ContributionInput): SessionEvent<'context/message'> | undefined {
+    return this.#core.inbox.inject(message, ownerOf(this.plugin, keyOf(message, 'inject'), 'inject'))
   }
 
   replace(
     first: EntryId, last: EntryId, messages: readonly (ContributionInput | MessageInput)[], { reason, key }: ReplaceOptions,
   ): SessionEvent<'surface/replace'> {
-    return this.#core.inbox.replace(first, last, messages, ownerOf(this.plugin, key, 'replace'), reason)
+    return this.#core.inbox.replace(first, last, messages, { sign: (own = key) => ownerOf(this.plugin, own, 'replace'), reason })
   }
 
   rewind(options: RewindOptions = {}): Promise<SessionEvent<'surface/rewind'>> {
@@ -91,7 +92,7 @@ export class AgentView implements Agent {
   }
 
   ask(messages: readonly ContributionInput[], options: AskOptions): Promise<SideAnswer> {
-    return this.#core.sideRequests.run((ending) => ask(this.#core, ownerOf(this.plugin, options.purpose), messages, options, ending))
+    return this.#core.sideRequests.run((ending) => ask(this.#core, this.plugin, messages, options, ending))
   }
 
   async putImage(bytes: Uint8Array, mediaType: string): Promise<ImageBlock> {

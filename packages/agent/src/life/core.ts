@@ -1,5 +1,5 @@
 import type { Context } from 'cordis'
-import { type CallConfig, isA, messageOf } from '@headrace/message'
+import { type CallConfig, type ContributionInput, type Owner, isA, messageOf } from '@headrace/message'
 import type { ErrorRecord, Session, SessionEvent, SessionStore, TurnReason } from '@headrace/session'
 import type { RequestBudget } from '@headrace/tokens'
 import type { Agent } from '../contract/agent.ts'
@@ -162,6 +162,7 @@ export class AgentCore implements TurnHost {
   private closeTurn(why: CancelledError): void {
     try {
       if (this.session.ledger.turn?.step) this.session.closeStep('cancelled')
+      this.joinSteers()
       this.endTurn('cancelled', toRecord(why))
       this.settleTurn()
       this.driver.reconsider()
@@ -199,6 +200,20 @@ export class AgentCore implements TurnHost {
 
   follow(prompt: number | undefined): void {
     this.following.add(this.inbox.take(prompt))
+    this.joinSteers()
+  }
+
+  /** A plugin's steer: it follows the turn that runs, or waits for the next one. */
+  steer(message: ContributionInput, owner: Owner): TurnHandle {
+    const [running] = this.running ? this.following : []
+    const pending = this.inbox.steer(message, owner, running)
+    if (running && this.following.has(running)) this.following.add(pending)
+    return pending.handle
+  }
+
+  /** Steers that waited follow the turn. */
+  private joinSteers(): void {
+    for (const pending of this.inbox.takeSteers()) this.following.add(pending)
   }
 
   withdraw(prompt: number, reason: string): void {
@@ -227,6 +242,7 @@ export class AgentCore implements TurnHost {
 
   private tell(event: SessionEvent): void {
     if (event.type === 'prompt/withdrawn') this.driver.reconsider()
+    if (event.type === 'surface/rewind') this.inbox.dropSteers('the history was rewound to where it was not there')
     this.contexts.log.apply(event)
     for (const pending of this.following) pending.push(event)
     this.seams.sessionEvent(event)

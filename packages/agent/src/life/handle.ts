@@ -6,13 +6,20 @@ import type { TurnEvent, TurnHandle, TurnResult } from '../contract/turn.ts'
 /** A handle, and the calls that feed it, which only the life that made it has (L14). */
 export interface PendingTurn {
   readonly handle: TurnHandle
+  /** What it has told so far. */
+  readonly past: readonly TurnEvent[]
   push(event: TurnEvent): void
   settle(result: TurnResult): void
 }
 
-/** @param stop cancels the turn, or takes the prompt back */
-export function pendingTurn(prompt: number | undefined, accepted: Promise<void>, stop: (reason: string) => void): PendingTurn {
-  const events: TurnEvent[] = []
+/**
+ * @param stop cancels the turn, or takes the prompt back
+ * @param past what the turn told before the handle joined it
+ */
+export function pendingTurn(
+  prompt: number | undefined, accepted: Promise<void>, stop: (reason: string) => void, past: readonly TurnEvent[] = [],
+): PendingTurn {
+  const events: TurnEvent[] = [...past]
   const waiting = new Set<() => void>()
   let over = false
   let resolve!: (result: TurnResult) => void
@@ -42,6 +49,7 @@ export function pendingTurn(prompt: number | undefined, accepted: Promise<void>,
   }
   return {
     handle: Object.freeze(handle),
+    past: events,
     push(event) {
       events.push(event)
       wake()

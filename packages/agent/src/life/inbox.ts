@@ -1,8 +1,12 @@
-import { type Contribution, type ContributionInput, type MessageInput, type Owner, type UserMessage, isBlank, toContent, toContribution, toMessage } from '@headrace/message'
+import {
+  type Contribution, type ContributionInput, type MessageInput, type Owner, type UserMessage, isBlank, keyOf, toContent, toContribution,
+  toMessage,
+} from '@headrace/message'
 import type { ContextLog, RunContext } from '@headrace/run-context'
 import type { EntryId, Session, SessionEvent, Signed } from '@headrace/session'
 import { AgentError } from '../contract/error.ts'
 import type { TurnHandle } from '../contract/turn.ts'
+import { isObject } from '../seams/guards.ts'
 import { type PendingTurn, pendingTurn, withdrawnResult } from './handle.ts'
 import type { Reporter } from '../seams/report.ts'
 import { ownerOf } from '../seams/owner.ts'
@@ -15,6 +19,8 @@ export class Inbox {
   private readonly limit: number
   private readonly stop: (reason: string) => void
   private readonly handles = new Map<number, PendingTurn>()
+  /** Of steers of plugins that wait for a turn. */
+  private readonly steers = new Set<PendingTurn>()
 
   constructor(options: { session: Session; contexts: ContextLog; reporter: Reporter; limit: number; stop: (reason: string) => void }) {
     this.session = options.session
@@ -44,9 +50,32 @@ export class Inbox {
     return pending.handle
   }
 
-  /** A message that the model owes an answer to. */
-  steer(message: ContributionInput, owner: Owner): SessionEvent<'context/message'> {
-    return this.session.append({ type: 'context/message', data: { message: this.contribution(message, owner), owner, steer: true } })
+  /**
+   * A message that the model owes an answer to. What it gives follows the turn that runs, else the next one.
+   *
+   * @throws AgentError where it is empty
+   */
+  steer(message: ContributionInput, owner: Owner, running: PendingTurn | undefined): PendingTurn {
+    const contribution = this.contribution(message, owner)
+    if (isBlank(contribution)) throw new AgentError('PROMPT_EMPTY', 'the steer is empty; say what the agent should do')
+    const { seq } = this.session.append({ type: 'context/message', data: { message: contribution, owner, steer: true } })
+    const pending = pendingTurn(undefined, this.session.flush(), this.stop, running?.past)
+    // A listener may have rewound the session as soon as it was in the log.
+    if (!running && !this.session.ledger.owed) pending.settle(withdrawnResult(`the steer ${seq} was taken back`))
+    else if (!running) this.steers.add(pending)
+    return pending
+  }
+
+  /** The steers that no turn had yet. */
+  takeSteers(): readonly PendingTurn[] {
+    const pending = [...this.steers]
+    this.steers.clear()
+    return pending
+  }
+
+  /** Tells those of the steers that wait that the history has them no more. */
+  dropSteers(reason: string): void {
+    for (const pending of this.takeSteers()) pending.settle(withdrawnResult(reason))
   }
 
   /** A message that the model sees at the next boundary; blank text is dropped. */
@@ -56,9 +85,16 @@ export class Inbox {
     return this.session.append({ type: 'context/message', data: { message: contribution, owner } })
   }
 
-  replace(first: EntryId, last: EntryId, messages: readonly (ContributionInput | MessageInput)[], owner: Owner, reason: string): SessionEvent<'surface/replace'> {
+  /** @param sign gives the owner of the event, and with a key that of a message that has it */
+  replace(
+    first: EntryId, last: EntryId, messages: readonly (ContributionInput | MessageInput)[],
+    { sign, reason }: { readonly sign: (key?: string) => Owner; readonly reason: string },
+  ): SessionEvent<'surface/replace'> {
     this.session.admit()
-    const signed: Signed[] = messages.map((message) => ({ message: typeof message === 'string' ? this.contribution(message, owner) : toMessage(message, owner, this.repaired(owner)), owner }))
+    const owner = sign()
+    const signed: Signed[] = messages.map((message) => (isContribution(message)
+      ? { message: this.contribution(message, owner), owner: sign(keyOf(message, owner)) }
+      : { message: toMessage(message, owner, this.repaired(owner)), owner }))
     return this.session.append({ type: 'surface/replace', data: { first, last, messages: signed, owner, reason } })
   }
 
@@ -97,7 +133,12 @@ export class Inbox {
 
   /** Tells everyone who waits that their turn will not come in this process. */
   close(reason: 'withdrawn' | 'parked' | 'error', message: string): void {
-    for (const pending of this.handles.values()) pending.settle({ ...withdrawnResult(message), reason })
+    for (const pending of [...this.handles.values(), ...this.takeSteers()]) pending.settle({ ...withdrawnResult(message), reason })
     this.handles.clear()
   }
+}
+
+/** A contribution as people write it, which needs no role. */
+function isContribution(message: ContributionInput | MessageInput): message is ContributionInput {
+  return !isObject(message) || !('role' in message) || 'key' in message
 }

@@ -1,11 +1,11 @@
-import { type Contribution, type Owner, digestOf, isBlank, toContribution } from '@headrace/message'
+import { type Contribution, type Owner, digestOf, isBlank, keyOf, toContribution } from '@headrace/message'
 import type { OverrideNote } from '../contract/events.ts'
 import { describe } from './decision-rule.ts'
 import { type Hook, contributorOf, pluginOfHook } from './hooks.ts'
 import type { Reporter } from './report.ts'
 import { type Place, byPlace, compare, ownerOf } from './owner.ts'
 import { Override, type SeamRule, unwrap } from './dispatch.ts'
-import { isList, isObject, isPlainObject, strayKey } from './guards.ts'
+import { isList, isPlainObject, strayKey } from './guards.ts'
 
 /** A message that a listener contributed, with its place on the wire. */
 export interface Piece extends Place {
@@ -31,13 +31,11 @@ interface Merge {
   readonly decides?: true
   /** Takes the note of an override. Default: logs it. */
   readonly override?: (note: OverrideNote) => void
-  /** Each message may have a key of its own. */
-  readonly keyed?: true
 }
 
 /** Takes what a listener returned apart: its own messages are signed, those of the others must all be there, once (L15). */
 export function mergeList(returned: unknown, from: Hook, below: readonly Piece[], merge: Merge): readonly Piece[] {
-  const { seam, key, reporter, called, decides, override, keyed } = merge
+  const { seam, key, reporter, called, decides, override } = merge
   const plugin = pluginOfHook(from)
   const overriding = returned instanceof Override
   const list: unknown = overriding ? returned.value : returned
@@ -59,13 +57,17 @@ export function mergeList(returned: unknown, from: Hook, below: readonly Piece[]
   const contributor = contributorOf(from)
   const place = { order: contributor?.order ?? 0, plugin, key: contributor?.key ?? key }
   for (const item of added) {
-    const own = keyed ? keyOf(item) : undefined
-    const at = own ? { ...place, key: own.key } : place
-    const message = toContribution(own ? own.message : item, `${plugin}/${at.key}`, (where) => reporter.report({ kind: 'repaired', plugin, seam, problem: `${where} had a lone surrogate; it was replaced` }))
+    const own = keyOf(item, `${plugin}/${place.key}`)
+    if (contributor && own !== undefined && own !== contributor.key) {
+      throw new TypeError(`gave a contribution with the key ${JSON.stringify(own)} under ${JSON.stringify(contributor.key)}; leave the key away, or register it by itself`)
+    }
+    const at = own === undefined ? place : { ...place, key: own }
+    const repaired = (where: string): void => reporter.report({ kind: 'repaired', plugin, seam, problem: `${where} had a lone surrogate; it was replaced` })
+    const message = toContribution(item, `${plugin}/${at.key}`, repaired)
     // A copy of another's message is that message.
     const same = [...left].find(([, other]) => digestOf(other) === digestOf(message))?.[0]
     if (same) left.delete(same)
-    if (!isBlank(message)) pieces.push(same ?? { ...at, message, owner: ownerOf(plugin, own?.key ?? contributor?.key, key), source: from })
+    if (!isBlank(message)) pieces.push(same ?? { ...at, message, owner: ownerOf(plugin, own ?? contributor?.key, key), source: from })
   }
   if (overriding) (override ?? reporter.override)({ plugin, seam, reason: returned.reason, dropped: [...left.keys()].map((piece) => piece.owner) })
   else if (!decides) {
@@ -75,16 +77,6 @@ export function mergeList(returned: unknown, from: Hook, below: readonly Piece[]
     pieces.push(...left.keys())
   }
   return pieces
-}
-
-/** The key and the message of an item that has both; a message has a role instead. */
-function keyOf(item: unknown): { readonly key: string; readonly message: unknown } | undefined {
-  if (!isObject(item) || !('key' in item)) return undefined
-  const { key, message, ...rest } = item
-  if (typeof key !== 'string' || key === '' || !key.isWellFormed()) throw new TypeError(`returned a message whose key is ${describe(key)}, not a name`)
-  const unknown = Object.keys(rest)[0]
-  if (unknown !== undefined) throw new TypeError(`returned a message under ${JSON.stringify(key)} with ${JSON.stringify(unknown)}; beside the key only message can be told here`)
-  return { key, message }
 }
 
 /** Pieces in the order of the wire: `(order, plugin, key)`, ties between fibers by the digest of their first message, each listener's as returned. */

@@ -64,7 +64,7 @@ export class Seams {
   }
 
   private promptRule(): SeamRule<Submitted> {
-    const merge = { seam: 'agent/prompt-submit', key: 'prompt-submit', reporter: this.reporter, decides: true, keyed: true } as const
+    const merge = { seam: 'agent/prompt-submit', key: 'prompt-submit', reporter: this.reporter, decides: true } as const
     return {
       show: (value) => ('block' in value ? value : Object.freeze({ ...(value.rewritten && { input: value.rewritten.message.content }), additionalContext: Object.freeze(value.contexts.map((piece) => piece.message)) })),
       accept: async (returned, from, below, called) => {
@@ -137,7 +137,7 @@ export class Seams {
   }
 
   private postRule(): SeamRule<Finished> {
-    const merge = { seam: 'tools/post-execute', key: 'post-execute', reporter: this.reporter, keyed: true } as const
+    const merge = { seam: 'tools/post-execute', key: 'post-execute', reporter: this.reporter } as const
     return {
       show: ({ outcome, contexts }) => Object.freeze({ outcome, additionalContext: Object.freeze(contexts.map((piece) => piece.message)) }),
       accept: async (returned, from, below, called) => {

@@ -1,12 +1,15 @@
 import { type Context, Service } from 'cordis'
-import type { CallConfig, Contribution, ContributionInput } from '@headrace/message'
+import { type CallConfig, type Contribution, type ContributionInput, keyOf, toContribution } from '@headrace/message'
 import type { Agent } from '../contract/agent.ts'
+import { AgentError } from '../contract/error.ts'
+import type { Keyed } from '../contract/keyed.ts'
 import type { CreateOptions, ForkOptions, ResumeOptions } from '../contract/options.ts'
 import { type Settings, SettingsSchema } from '../contract/settings.ts'
 import type { Step, Turn } from '../contract/turn.ts'
 import { Agents, type AgentsOptions } from '../life/agents.ts'
-import { isList } from '../seams/guards.ts'
+import { isList, isPlainObject } from '../seams/guards.ts'
 import { type Contributor, kContribution } from '../seams/hooks.ts'
+import { type KeyedPlace, KeyedRegistry } from '../seams/keyed.ts'
 import { pluginOf } from '../seams/owner.ts'
 
 declare module 'cordis' {
@@ -15,8 +18,8 @@ declare module 'cordis' {
   }
 }
 
-/** Gives a message for a seam; blank text and nothing are left out. */
-export type ContributionSource<A extends unknown[]> = (...args: A) => Output | Promise<Output>
+/** What a plugin contributes under a key: a contribution, or a function that gives some. Blank text and nothing are left out. */
+export type ContributionSource<A extends unknown[]> = ContributionInput | ((...args: A) => Output | Promise<Output>)
 type Output = ContributionInput | readonly ContributionInput[] | undefined | null
 
 /** `ctx.agents`: makes agents, and has the words that most plugins need over the seams. */
@@ -45,18 +48,23 @@ export interface AgentsService {
   ids(): readonly string[]
   /** Turns that run, and that wait for a slot (`concurrentTurns`). */
   readonly turns: { readonly running: number; readonly waiting: number }
-  /** Contributes to the prefix, once per loop instance; goes with the caller's plugin. Signed `plugin/key`. */
-  prefix(key: string, source: ContributionSource<[agent: Agent, turn: Turn]>, options?: { readonly order?: number }): () => void
-  /** Contributes to `before`: framing in front of the history, cached while unchanged. */
-  before(key: string, source: ContributionSource<[agent: Agent, turn: Turn, step: Step]>, options?: { readonly order?: number }): () => void
-  /** Contributes to `after`: small, fresh, last; paid again on every request. */
-  after(key: string, source: ContributionSource<[agent: Agent, turn: Turn, step: Step]>, options?: { readonly order?: number }): () => void
+  /** Contributes to the prefix, once per loop instance; goes with the caller's plugin. Signed `plugin/key`. @throws AgentError */
+  prefix(contribution: Keyed<ContributionSource<[agent: Agent, turn: Turn]>>): () => void
+  /** Contributes to `before`: framing in front of the history, cached while unchanged. @throws AgentError */
+  before(contribution: Keyed<ContributionSource<[agent: Agent, turn: Turn, step: Step]>>): () => void
+  /** Contributes to `after`: small, fresh, last; paid again on every request. @throws AgentError */
+  after(contribution: Keyed<ContributionSource<[agent: Agent, turn: Turn, step: Step]>>): () => void
 }
 
 /** The service; what it makes and holds stays in this closure (L1, L14). */
 export function agentsService(parts: Omit<AgentsOptions, 'ctx' | 'settings'>): new (ctx: Context, settings: Settings) => Service & AgentsService {
   // Of the fiber that runs: there is one for each class that this gives.
   let agents: Agents
+  const keys = {
+    prefix: new KeyedRegistry('ctx.agents.prefix', 'contribution to the prefix'),
+    before: new KeyedRegistry('ctx.agents.before', 'contribution to before'),
+    after: new KeyedRegistry('ctx.agents.after', 'contribution to after'),
+  }
   return class AgentsOfApp extends Service implements AgentsService {
     static inject = ['sessions', 'llm', 'tools', 'system']
     static Config = SettingsSchema
@@ -95,37 +103,58 @@ export function agentsService(parts: Omit<AgentsOptions, 'ctx' | 'settings'>): n
       return agents.turns
     }
 
-    /** Contributes to the prefix, once per loop instance; goes with the caller's plugin. Signed `plugin/key`. */
-    prefix(key: string, source: ContributionSource<[agent: Agent, turn: Turn]>, options: { readonly order?: number } = {}): () => void {
-      return this.ctx.on('agent/session-prefix', contributor(key, options, async (agent, turn, _prefix, next) => [...await listOf(source(agent, turn)), ...await next()]))
+    prefix(contribution: Keyed<ContributionSource<[agent: Agent, turn: Turn]>>): () => void {
+      return contribute(this.ctx, keys.prefix, contribution, (content, sign) => this.ctx.on('agent/session-prefix',
+        sign(async (agent, turn, _prefix, next) => [...await listOf(content, agent, turn), ...await next()])))
     }
 
-    /** Contributes to `before`: framing in front of the history, cached while unchanged. */
-    before(key: string, source: ContributionSource<[agent: Agent, turn: Turn, step: Step]>, options: { readonly order?: number } = {}): () => void {
-      return this.ctx.on('agent/request-messages', contributor(key, options, async (agent, turn, step, _messages, next) => {
-        const own = await listOf(source(agent, turn, step))
-        const { before, after } = await next()
-        return { before: [...own, ...before], after }
-      }))
+    before(contribution: Keyed<ContributionSource<[agent: Agent, turn: Turn, step: Step]>>): () => void {
+      return contribute(this.ctx, keys.before, contribution, (content, sign) => this.ctx.on('agent/request-messages',
+        sign(async (agent, turn, step, _messages, next) => {
+          const own = await listOf(content, agent, turn, step)
+          const { before, after } = await next()
+          return { before: [...own, ...before], after }
+        })))
     }
 
-    /** Contributes to `after`: small, fresh, last; paid again on every request. */
-    after(key: string, source: ContributionSource<[agent: Agent, turn: Turn, step: Step]>, options: { readonly order?: number } = {}): () => void {
-      return this.ctx.on('agent/request-messages', contributor(key, options, async (agent, turn, step, _messages, next) => {
-        const own = await listOf(source(agent, turn, step))
-        const { before, after } = await next()
-        return { before, after: [...own, ...after] }
-      }))
+    after(contribution: Keyed<ContributionSource<[agent: Agent, turn: Turn, step: Step]>>): () => void {
+      return contribute(this.ctx, keys.after, contribution, (content, sign) => this.ctx.on('agent/request-messages',
+        sign(async (agent, turn, step, _messages, next) => {
+          const own = await listOf(content, agent, turn, step)
+          const { before, after } = await next()
+          return { before, after: [...own, ...after] }
+        })))
     }
   }
 }
 
-function contributor<L extends (...args: never[]) => unknown>(key: string, { order = 0 }: { readonly order?: number }, listener: L): L {
-  return Object.assign(listener, { [kContribution]: { key, order } satisfies Contributor })
+/** Registers a contribution: `listen` adds the listener that gives it, which `sign` marks with its key and order. */
+function contribute<C>(
+  ctx: Context, keys: KeyedRegistry, given: Keyed<C>, listen: (content: C, sign: <L extends object>(listener: L) => L) => () => void,
+): () => void {
+  const what = 'a text, a contribution { role?, content }, or a function (agent, turn, step) that gives them'
+  const place = keys.place(ctx, given, { content: what, allows: isPlainObject })
+  const { key, order } = place
+  const { content } = given
+  // Judged now, not at the first turn.
+  if (isPlainObject(content)) checkContribution(content, place)
+  return ctx.effect(function* () {
+    yield keys.take(place)
+    yield listen(content, (listener) => Object.assign(listener, { [kContribution]: { key, order } satisfies Contributor }))
+  }, `${keys.call}(${JSON.stringify(key)})`)
 }
 
-async function listOf(output: Output | Promise<Output>): Promise<readonly Contribution[]> {
-  const value = await output
+/** @throws AgentError, MessageError */
+function checkContribution(content: object, { owner, key }: KeyedPlace): void {
+  toContribution(content, owner)
+  const own = keyOf(content, owner)
+  if (own !== undefined && own !== key) {
+    throw new AgentError('REGISTRATION_INVALID', `${owner} has a contribution with another key, ${JSON.stringify(own)}; leave that away`)
+  }
+}
+
+async function listOf<A extends unknown[]>(content: ContributionSource<A>, ...args: A): Promise<readonly Contribution[]> {
+  const value = await (typeof content === 'function' ? content(...args) : content)
   if (value === undefined || value === null) return []
   if (!Array.isArray(value)) return [value as Contribution]
   if (!isList(value)) throw new TypeError('returned a list with holes')

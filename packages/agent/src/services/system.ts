@@ -1,7 +1,6 @@
 import { type Context, Service } from 'cordis'
 import type { SystemSection } from '../contract/system.ts'
-import { ownerOf, pluginOf } from '../seams/owner.ts'
-import type { SystemRegistry } from '../turn/system-registry.ts'
+import type { SectionEntry, SystemRegistry } from '../turn/system-registry.ts'
 
 declare module 'cordis' {
   interface Context {
@@ -11,25 +10,33 @@ declare module 'cordis' {
 
 /** `ctx.system`: sections of the system prompt. */
 export interface SystemService {
-  /** Adds a section; goes with the caller's plugin. On `agent.ctx` it is that agent's alone. */
+  /**
+   * Adds a section; goes with the caller's plugin. On `agent.ctx` it is that agent's alone.
+   *
+   * @throws AgentError for a wrong one, or a key that its plugin has used already
+   */
   section(section: SystemSection): () => void
 }
 
 /** The service over a registry, which nothing but this closure holds (L14). */
-export function systemService({ entries }: SystemRegistry): new (ctx: Context) => Service & SystemService {
+export function systemService({ entries, keys }: SystemRegistry): new (ctx: Context) => Service & SystemService {
   return class System extends Service implements SystemService {
     constructor(ctx: Context) {
       super(ctx, 'system')
     }
 
-    section({ key, order = 0, text }: SystemSection): () => void {
+    section(section: SystemSection): () => void {
       const { ctx } = this
-      const plugin = pluginOf(ctx)
-      const entry = { ctx, plugin, key, order, text, owner: ownerOf(plugin, key) }
+      const place = keys.place(ctx, section, { content: 'a text, or a function (agent) => text' })
+      const entry: SectionEntry = { ...place, ctx, content: section.content }
       return ctx.effect(() => {
+        const release = keys.take(place)
         entries.add(entry)
-        return () => void entries.delete(entry)
-      }, `ctx.system.section(${JSON.stringify(key)})`)
+        return () => {
+          release()
+          entries.delete(entry)
+        }
+      }, `ctx.system.section(${JSON.stringify(place.key)})`)
     }
   }
 }

@@ -1,7 +1,10 @@
 import { type Context, Service } from 'cordis'
-import { copyJson } from '@headrace/message'
+import { copyJson, nearest } from '@headrace/message'
+import { namesOf } from '../contract/check-options.ts'
 import { AgentError } from '../contract/error.ts'
 import type { ToolDefinition } from '../contract/tool.ts'
+import { describe } from '../seams/decision-rule.ts'
+import { isObject } from '../seams/guards.ts'
 import { ownerOf, pluginOf } from '../seams/owner.ts'
 import { toParameters } from '../turn/parameters.ts'
 import type { ToolEntry, ToolRegistry } from '../turn/tool-registry.ts'
@@ -22,6 +25,33 @@ export interface ToolsService {
   define<Input>(definition: ToolDefinition<Input>): () => void
 }
 
+const FIELDS = namesOf<ToolDefinition>({
+  name: true, description: true, parameters: true, sequential: true, ask: true, timeout: true, execute: true,
+})
+
+/** @throws AgentError */
+function checkTool(plugin: string, definition: unknown): void {
+  const fail = (problem: string): never => {
+    throw new AgentError('TOOL_INVALID', `plugin ${plugin}: ${problem}`)
+  }
+  if (!isObject(definition)) return fail(`a tool is { ${FIELDS.join(', ')} }, not ${describe(definition)}`)
+  const { name, description, parameters, execute, sequential, ask, timeout } = definition
+  if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
+    fail(`a tool's name is 1 to 64 letters, digits, "_" or "-", not ${JSON.stringify(name)}`)
+  }
+  const wrong = (problem: string): never => fail(`tool ${String(name)} ${problem}`)
+  if (typeof description !== 'string' || !description.isWellFormed()) wrong('needs a description')
+  if (typeof execute !== 'function') wrong('needs execute()')
+  if (typeof parameters !== 'object' || parameters === null) wrong(`needs parameters: a Zod schema, or JSON Schema such as { type: 'object' }`)
+  const unknown = Object.keys(definition).find((field) => !FIELDS.includes(field))
+  if (unknown !== undefined) wrong(`has no ${JSON.stringify(unknown)}${nearest(unknown, FIELDS)}; it may have ${FIELDS.join(', ')}`)
+  if (sequential !== undefined && typeof sequential !== 'boolean') wrong(`has sequential: true or false, not ${describe(sequential)}`)
+  if (ask !== undefined && typeof ask !== 'boolean' && typeof ask !== 'function') {
+    wrong(`has ask: true, false, or a function (input) => question, not ${describe(ask)}`)
+  }
+  if (timeout !== undefined && !(typeof timeout === 'number' && timeout > 0)) wrong(`has timeout: a number of milliseconds, not ${describe(timeout)}`)
+}
+
 /** The service over a registry, which nothing but this closure holds (L14). */
 export function toolsService(registry: ToolRegistry): new (ctx: Context) => Service & ToolsService {
   return class Tools extends Service implements ToolsService {
@@ -32,11 +62,8 @@ export function toolsService(registry: ToolRegistry): new (ctx: Context) => Serv
     define<Input>(definition: ToolDefinition<Input>): () => void {
       const { ctx } = this
       const plugin = pluginOf(ctx)
-      const { name, description, parameters, execute } = definition
-      if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) throw new AgentError('TOOL_INVALID', `plugin ${plugin}: a tool's name is 1 to 64 letters, digits, "_" or "-", not ${JSON.stringify(name)}`)
-      if (typeof description !== 'string' || !description.isWellFormed()) throw new AgentError('TOOL_INVALID', `plugin ${plugin}: tool ${name} needs a description`)
-      if (typeof execute !== 'function') throw new AgentError('TOOL_INVALID', `plugin ${plugin}: tool ${name} needs execute()`)
-      if (typeof parameters !== 'object' || parameters === null) throw new AgentError('TOOL_INVALID', `plugin ${plugin}: tool ${name} needs parameters: a Zod schema, or JSON Schema such as { type: 'object' }`)
+      checkTool(plugin, definition)
+      const { name, description, parameters } = definition
       const { schema, parse } = toParameters(name, parameters as ToolDefinition['parameters'])
       const entry: ToolEntry = {
         definition: definition as unknown as ToolDefinition, ctx, plugin, owner: ownerOf(plugin, name), parse,

@@ -1,9 +1,13 @@
-import { type AssistantMessage, type ContributionInput, type Request, NO_USAGE, copyJson, defined, isA, messageOf, resolveModel, toConfigPatch, toContribution } from '@headrace/message'
+import {
+  type AssistantMessage, type ContributionInput, type Request, NO_USAGE, copyJson, defined, isA, keyOf, messageOf, resolveModel,
+  toConfigPatch, toContribution,
+} from '@headrace/message'
 import { type Dispatch, assembleRequest, proveRequest } from '@headrace/session'
 import type { AskOptions, SideAnswer } from '../contract/agent.ts'
 import { AnswerDraft } from './answer.ts'
 import { AgentError, ModelError } from '../contract/error.ts'
 import { checkOptions, namesOf } from '../contract/check-options.ts'
+import { ownerOf } from '../seams/owner.ts'
 import { pull } from './stream.ts'
 import type { Turn } from '../contract/turn.ts'
 import type { TurnHost } from './host.ts'
@@ -17,15 +21,19 @@ const OPTIONS = namesOf<AskOptions>({ purpose: true, config: true, tools: true, 
  * A request beside the turns: `prefix ++ before ++ surface ++ messages` under the folded header, on the warm cache. It answers nothing
  * that is owed, and stands in the log with its answer.
  *
+ * @param plugin who asks; it signs the messages with their key, else with the purpose
  * @throws AgentError before the session's first step; ModelError
  */
-export async function ask(host: AskHost, owner: string, inputs: readonly ContributionInput[], options: AskOptions, ending: AbortSignal): Promise<SideAnswer> {
+export async function ask(host: AskHost, plugin: string, inputs: readonly ContributionInput[], options: AskOptions, ending: AbortSignal): Promise<SideAnswer> {
   checkOptions('agent.ask', options, OPTIONS)
   const { session } = host
   const { header } = session.headers
   if (!header) throw new AgentError('ASK_TOO_EARLY', 'a side request goes under the header of the last request, and this session has sent none yet; prompt it first')
   const side: Pick<Dispatch, 'messages' | 'config' | 'tools'> = defined({
-    messages: inputs.map((input, index) => ({ message: toContribution(input, `messages[${index}]`), owner })),
+    messages: inputs.map((input, index) => {
+      const at = `messages[${index}]`
+      return { message: toContribution(input, at), owner: ownerOf(plugin, keyOf(input, at) ?? options.purpose) }
+    }),
     config: options.config && resolveModel(toConfigPatch(options.config, 'config'), header.config.model),
     tools: options.tools === 'none' ? options.tools : undefined,
   })

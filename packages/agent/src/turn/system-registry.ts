@@ -5,13 +5,13 @@ import type { Agent } from '../contract/agent.ts'
 import { SeamError } from '../contract/error.ts'
 import type { SystemSection } from '../contract/system.ts'
 import { disown } from '../seams/guards.ts'
-import { type Place, byPlace, serves } from '../seams/owner.ts'
+import { type KeyedPlace, KeyedRegistry } from '../seams/keyed.ts'
+import { byPlace, serves } from '../seams/owner.ts'
 
 /** A section that is registered. */
-export interface SectionEntry extends Place {
+export interface SectionEntry extends KeyedPlace {
   readonly ctx: Context
-  readonly owner: Owner
-  readonly text: SystemSection['text']
+  readonly content: SystemSection['content']
 }
 
 /** The system prompt at a boundary. Absent where no section has anything to say. */
@@ -22,15 +22,16 @@ export interface SystemSnapshot {
 
 /** The sections that are registered. */
 export class SystemRegistry {
+  readonly keys = new KeyedRegistry('ctx.system.section', 'section')
   readonly entries = new Set<SectionEntry>()
   private readonly last = new Map<string, SystemSnapshot>()
 
   /** Sections in the order `(order, plugin, key)`, joined by a blank line. @throws SeamError that names the plugin of a section that throws */
   snapshot(agent: Agent, view: (plugin: string) => Agent): SystemSnapshot {
     const sections: { owner: Owner; text: string }[] = []
-    for (const { ctx, plugin, owner, text } of [...this.entries].sort(byPlace)) {
+    for (const { ctx, plugin, owner, content } of [...this.entries].sort(byPlace)) {
       if (!serves(ctx, agent.id)) continue
-      const value = typeof text === 'string' ? text : readSection(plugin, () => text(view(plugin)))
+      const value = typeof content === 'string' ? content : readSection(plugin, () => content(view(plugin)))
       if (value.trim() !== '') sections.push({ owner, text: value.toWellFormed() })
     }
     if (sections.length === 0) return {}

@@ -38,7 +38,10 @@ export class ToolRegistry {
     for (const other of this.entries) {
       const theirs = scopeOf(other.ctx)
       if (other.schema.name === entry.schema.name && (scope === undefined || theirs === undefined || scope === theirs)) {
-        throw new AgentError('TOOL_TAKEN', `there is a tool ${JSON.stringify(entry.schema.name)} of plugin ${other.plugin} already; plugin ${entry.plugin} must give its own another name`)
+        const wayOut = other.plugin === entry.plugin
+          ? 'a model knows tools by name alone: where the plugin is loaded twice, one of the two must name its tool otherwise, or serve other agents (agent.ctx)'
+          : `plugin ${entry.plugin} must give its own another name`
+        throw new AgentError('TOOL_TAKEN', `there is a tool ${JSON.stringify(entry.schema.name)} of plugin ${other.plugin} already; ${wayOut}`)
       }
     }
     this.entries.add(entry)

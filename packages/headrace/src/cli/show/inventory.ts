@@ -33,7 +33,8 @@ function broughtBy({ registered, costs, plugin }: Part): string {
 
 /** Words for what many register; what others call theirs is shown as it is. */
 const WORDS: Readonly<Record<string, string>> = {
-  'provide': 'services', 'on': 'listens', 'tools.define': 'tools', 'system.section': 'sections', 'briefing.topic': 'topics', 'llm.adapter': 'models', 'sessions.store': 'the store',
+  'provide': 'services', 'on': 'listens', 'tools.define': 'tools', 'system.section': 'sections', 'briefing.topic': 'topics',
+  'agents.prefix': 'prefix', 'agents.before': 'before', 'agents.after': 'after', 'llm.adapter': 'models', 'sessions.store': 'the store',
 }
 
 function itemOf({ what, key }: Registration, costs: Part['costs'], plugin: string, times: number): string {

@@ -28,7 +28,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   // A topic: standing context, told once in the history, and again when it changes.
   ctx.briefing.topic({
     key: 'terms',
-    read: async (agent) => termsOf(await glossary(agent)),
+    content: async (agent) => termsOf(await glossary(agent)),
     changed: (text) => `The glossary has changed. ${text}`,
   })
 
@@ -47,8 +47,8 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
     const [words, told] = [textOf(submission.input), ctx.briefing.told(agent)]
     const mine = [...await glossary(agent)]
       .filter(([term]) => words.includes(term))
-      .map(([term, meaning]) => ({ key: `term ${term}`, message: `In this project "${term}" means: ${meaning}` }))
-      .filter(({ key, message }) => told.get(key) !== message)
+      .map(([term, meaning]) => ({ key: `term ${term}`, content: `In this project "${term}" means: ${meaning}` }))
+      .filter(({ key, content }) => told.get(key) !== content)
     return { ...decision, additionalContext: [...decision.additionalContext ?? [], ...mine.slice(0, config.limit)] }
   })
 }

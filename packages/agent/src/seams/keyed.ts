@@ -1,0 +1,73 @@
+import type { Context } from 'cordis'
+import { nearest } from '@headrace/message'
+import { AgentError } from '../contract/error.ts'
+import { describe } from './decision-rule.ts'
+import { disown, isPlainObject } from './guards.ts'
+import { type Place, ownerOf, pluginOf, scopeOf } from './owner.ts'
+
+/** Who has registered something, for whom, and where it stands. */
+export interface KeyedPlace extends Place {
+  readonly owner: string
+  /** The one agent that it serves; all of them where it is absent. */
+  readonly scope: string | undefined
+}
+
+/** Where things with a key are registered: checks them, and has each key of a plugin once. */
+export class KeyedRegistry {
+  /** The call, e.g. `ctx.system.section`. */
+  readonly call: string
+  /** What is registered, in a word. */
+  private readonly what: string
+  private readonly taken = new Set<KeyedPlace>()
+
+  constructor(call: string, what: string) {
+    this.call = call
+    this.what = what
+  }
+
+  /**
+   * Refuses what is registered wrongly, in JavaScript too: a wrong type, a key that nobody reads, no content.
+   *
+   * @param shape what content may be, in words; fields that it may have beside key, order and content; whether other content fits
+   * @throws AgentError
+   */
+  place(ctx: Context, given: unknown, shape: { readonly content: string; readonly more?: readonly string[]; readonly allows?: (content: unknown) => boolean }): KeyedPlace {
+    const plugin = pluginOf(ctx)
+    const fail = (problem: string): never => {
+      throw new AgentError('REGISTRATION_INVALID', `plugin ${plugin}: ${this.call}() ${problem}`)
+    }
+    const { more = [], allows = () => false } = shape
+    const fields = ['key', 'order', 'content', ...more]
+    if (!isPlainObject(given)) return fail(`takes { ${fields.join(', ')} }, not ${describe(given)}`)
+    const { key, order = 0, content } = given
+    if (typeof key !== 'string' || key === '') return fail(`needs a key, a text that is unique in its plugin; ${key === undefined ? 'it has none' : `it is ${describe(key)}`}`)
+    const at = (problem: string): never => fail(`of ${JSON.stringify(key)} ${problem}`)
+    const unknown = Object.keys(given).find((field) => !fields.includes(field))
+    if (unknown !== undefined) at(`has no ${JSON.stringify(unknown)}${nearest(unknown, fields)}; it takes ${fields.join(', ')}`)
+    if (typeof order !== 'number' || !Number.isFinite(order)) at(`needs a number as order, not ${describe(order)}`)
+    if (typeof content !== 'string' && typeof content !== 'function' && !allows(content)) {
+      disown(content)
+      at(`needs content, ${shape.content}; ${content === undefined ? 'it has none' : `it is ${describe(content)}`}`)
+    }
+    const own = key.toWellFormed()
+    return { plugin, key: own, order: order as number, owner: ownerOf(plugin, own), scope: scopeOf(ctx) }
+  }
+
+  /** Takes the key; returns the call that gives it back. @throws AgentError where its owner has it already */
+  take(place: KeyedPlace): () => void {
+    const { plugin, key, owner, scope } = place
+    for (const other of this.taken) {
+      if (other.owner !== owner || (scope !== undefined && other.scope !== undefined && scope !== other.scope)) continue
+      throw new AgentError('KEY_TAKEN', `${plugin === 'app' ? 'the app' : `plugin ${plugin}`} has a ${this.what} ${JSON.stringify(key)} already; ${wayOut(plugin)}`)
+    }
+    this.taken.add(place)
+    return () => void this.taken.delete(place)
+  }
+}
+
+/** What to do where one plugin is loaded twice, or registers one key twice. */
+export function wayOut(plugin: string): string {
+  if (plugin === 'app') return 'give this one another key'
+  const base = plugin.split(':', 1)[0]!
+  return `give this one another key, or, where the plugin is loaded twice, give one of the two a name of its own: id: ${base}:two in the app's file, { ...plugin, name: '${base}:two' } in code`
+}
