@@ -211,7 +211,7 @@ export const SHOWINGS: Readonly<Record<string, Showing>> = {
     // The block above it is the app.
     const [app] = blocksOf('docs/guide.md', readFileSync(`${root}docs/guide.md`, 'utf8')).filter(({ language }) => language === 'yaml')
     await writeFile(join(cwd, 'cordis.yml'), app!.text)
-    await writeFile(join(cwd, 'house.mjs'), 'export const inject = [\'agents\']\nexport const apply = async (ctx) => void ctx.agents.after(\'day\', () => \'Today is Monday.\')\n')
+    await writeFile(join(cwd, 'house.mjs'), 'export const inject = [\'agents\']\nexport const apply = async (ctx) => void ctx.agents.after({ key: \'day\', content: () => \'Today is Monday.\' })\n')
     const ctx = new Context()
     const boot: typeof loader.boot = (on, options = {}) => loader.boot(on, { ...options, file: join(cwd, options.file!), env: { HEADRACE_DATA: cwd }, fallbacks: [`${root}package.json`] })
     const { agent } = await runBlock(block, { ...values, ctx }, { '@headrace/loader': { ...loader, boot, __esModule: true } }) as { readonly agent: Agent }

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { BriefingService, type Reading, type Topic, unavailable } from '../src/index.ts'
 
 /** A plugin with one topic, whose state the test sets. */
-function topicPlugin(name: string, topic: Omit<Partial<Topic>, 'read'> & { key: string }, state: { text: Reading | Error; reads?: number }): { name: string; inject: string[]; apply: (ctx: Context) => Promise<void> } {
+function topicPlugin(name: string, topic: Omit<Partial<Topic>, 'content'> & { key: string }, state: { text: Reading | Error; reads?: number }): { name: string; inject: string[]; apply: (ctx: Context) => Promise<void> } {
   return {
     name, inject: ['briefing', 'agents'],
     apply: async (ctx) => {
