@@ -1,8 +1,45 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { BriefingService } from '@headrace/briefing'
+import * as environment from '@headrace/plugin-environment'
 import { type EventDraft, type SessionEvent, rebuild } from '@headrace/session'
+import type { Harness } from '@headrace/testing'
 import { app, bytesOf, calls, eventsOf, expectRebuilds, plugin, textsOf, tool } from './help.ts'
 
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+/** Turns with what tells the time, by a clock of its own: `time` is given how many events are in the log. */
+async function timed(time: (length: number) => number): Promise<Harness & { readonly nows: readonly number[] }> {
+  let made: Harness | undefined
+  vi.spyOn(Date, 'now').mockImplementation(() => time(made?.agent.session.length ?? 0))
+  const nows: number[] = []
+  const clock = plugin('clock', (ctx) => {
+    ctx.system.section({ key: 'since', content: (agent) => `It is ${agent.now}.` })
+    ctx.agents.after({ key: 'time', content: (agent) => `It is ${agent.now}.` })
+    ctx.tools.define({ name: 'time', description: 'The time.', parameters: { type: 'object' }, execute: (_input, { agent }) => `${agent.now}` })
+    ctx.on('session/event', (agent) => void nows.push(agent.now))
+  })
+  made = await app({ script: [calls('time'), 'Done.', calls('time'), 'Done.'], plugins: [BriefingService, clock, [environment, { git: false, timeZone: 'UTC' }]] })
+  for (const prompt of ['One.', 'Two.']) await made.run(prompt)
+  return Object.assign(made, { nows })
+}
+
 describe('L2 A request is a pure function', () => {
+  it('of the log\'s time too: agent.now is that of the newest turn/start, step/start or step/end, and run again over it all is the same', async () => {
+    let hours = Date.parse('2026-03-09T12:00:00Z')
+    const first = await timed(() => (hours += 3_600_000))
+    const log = await first.events()
+    const ticks = log.map((_, seq) => log.slice(0, seq + 1).findLast(({ type }) => /^(session\/open|turn\/start|step\/(start|end))$/.test(type))!.time)
+    expect(first.nows).toEqual(ticks.slice(1))
+    expect(new Set(first.nows).size).toBeGreaterThan(6)
+    expect(first.requests.flatMap(textsOf).filter((text) => text.startsWith('The environment has changed')).length).toBeGreaterThan(0)
+    const again = await timed((length) => (log[length] ?? log.at(-1)!).time)
+    expect(again.nows).toEqual(first.nows)
+    expect(again.requests.map(bytesOf)).toEqual(first.requests.map(bytesOf))
+    expect(await again.events()).toEqual(log)
+  })
+
   it('of the events before its boundary and the folded header: what came later changes nothing', async () => {
     const { run, agent, requests, events } = await app({ script: [calls('look'), 'Done.'], plugins: [plugin('tools', (ctx) => tool(ctx, 'look'))] })
     await run('One.')

@@ -12,14 +12,23 @@ export interface EnvExtras {
 /**
  * Rows `- key: value`: platform, os and local date (`YYYY-MM-DD`), then the extras in the order of their keys (code units).
  *
- * @throws RunContextError for an extra that is not text
+ * @param now the time whose date is told, in milliseconds since the epoch; a plugin gives `agent.now`, so that a rerun of the log has the same
+ * @throws RunContextError for an extra that is not text, and a `now` that is no time
  */
-export function envBlock(extra: EnvExtras = {}): string {
+export function envBlock(extra: EnvExtras = {}, now: number = Date.now()): string {
   const place = { argument: 'extra' }
   if (!isPlain(extra)) throw new RunContextError('CONTEXT_OPTIONS_INVALID', place, `must be a plain object of texts, not ${kindOf(extra)}`)
   const extras = Object.entries(extra).sort(([a], [b]) => (a < b ? -1 : 1))
-  const rows = [['platform', process.platform], ['os', `${type()} ${release()}`], ['date', localDate(new Date())], ...readPairs('extra', extras)] as const
+  const rows = [['platform', process.platform], ['os', `${type()} ${release()}`], ['date', localDate(dateOf(now))], ...readPairs('extra', extras)] as const
   return rows.map(([key, value]) => row(key, value)).join('\n')
+}
+
+function dateOf(now: number): Date {
+  const date = new Date(typeof now === 'number' ? now : NaN)
+  if (Number.isNaN(date.getTime())) {
+    throw new RunContextError('CONTEXT_VALUE_INVALID', { argument: 'now' }, `must be a time in milliseconds since the epoch, not ${kindOf(now)}`)
+  }
+  return date
 }
 
 function localDate(now: Date): string {

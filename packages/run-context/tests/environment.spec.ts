@@ -26,6 +26,13 @@ describe('envBlock', () => {
     expect(envBlock()).toContain(`- date: ${date}`)
   })
 
+  it('tells the date of the time that it is given', () => {
+    expect(envBlock({}, Date.parse('2025-12-31T23:59:59Z'))).toContain('- date: 2025-12-31')
+    for (const now of [NaN, Infinity, '2025-12-31', new Date()]) {
+      expect(() => envBlock({}, now as never)).toThrow(expect.objectContaining({ code: 'CONTEXT_VALUE_INVALID', argument: 'now' }))
+    }
+  })
+
   it('adds extras in the order of their keys, whatever the order they came in', () => {
     const rows = envBlock({ shell: 'zsh', cwd: '/work', Zone: 'a', 10: 'ten', 9: 'nine' }).split('\n').slice(3)
     expect(rows).toEqual(['- 10: ten', '- 9: nine', '- Zone: a', '- cwd: /work', '- shell: zsh'])
