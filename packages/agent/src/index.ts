@@ -10,13 +10,13 @@ export type {
   StepDecision, Submission,
 } from './contract/events.ts'
 export type { Keyed } from './contract/keyed.ts'
-export type { AgentOptions, ContextProvider, CreateOptions, ForkOptions, ResumeOptions } from './contract/options.ts'
+export type { AgentOptions, ContextProvider, CreateOptions, ForkOptions, ResumeOptions, Widening } from './contract/options.ts'
 export type { Limits, Settings } from './contract/settings.ts'
 export type { SystemSection } from './contract/system.ts'
 export type {
   CallDecision, Permission, ToolCall, ToolDefinition, ToolFailure, ToolOutcome, ToolOutput, ToolRun, ToolSchemaLike,
 } from './contract/tool.ts'
-export type { Step, Turn, TurnEvent, TurnHandle, TurnResult } from './contract/turn.ts'
+export type { OutputSchema, Step, Turn, TurnEvent, TurnHandle, TurnResult } from './contract/turn.ts'
 export { override } from './seams/dispatch.ts'
 export { scopeOf, serves } from './seams/owner.ts'
 export type { AgentsService, ContributionSource } from './services/agents.ts'

@@ -1,5 +1,6 @@
-// `Context` with the types of ctx.agents, ctx.briefing, ctx.skills and the others.
-export type { Context } from 'cordis'
+// What an app writes. `Context` is Cordis' own, with the types of ctx.agents, ctx.briefing, ctx.skills and the others.
+export { Context } from 'cordis'
+export type { Agent, CreateOptions, ResumeOptions, Step, Turn, TurnEvent, TurnHandle, TurnResult } from '@headrace/agent'
 export type { Topic } from '@headrace/briefing'
 export type { Compacted } from '@headrace/plugin-compaction'
 export type { Skill } from '@headrace/plugin-skills'

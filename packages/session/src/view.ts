@@ -1,6 +1,6 @@
 import type { Message } from '@headrace/message'
 import { LogError } from './error.ts'
-import { CORE_TYPES, type EventDraft, type EventType, type SessionEvent } from './event.ts'
+import { CORE_TYPES, type EventDraft, type EventType, type SessionEvent, type SessionOpen } from './event.ts'
 import type { EpochHeader } from './header.ts'
 import type { LiveEvents, Session } from './session.ts'
 import type { Entry } from './surface.ts'
@@ -18,6 +18,16 @@ export class SessionView {
 
   get id(): string {
     return this.#session.id
+  }
+
+  /** What the session was created with. */
+  get origin(): SessionOpen | undefined {
+    return this.#session.ledger.origin
+  }
+
+  /** Its title, as it was given at first or changed since. */
+  get title(): string | undefined {
+    return this.#session.ledger.title
   }
 
   get length(): number {

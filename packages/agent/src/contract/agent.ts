@@ -4,12 +4,21 @@ import type {
 } from '@headrace/message'
 import type { RunContext } from '@headrace/run-context'
 import type { EntryId, SessionEvent, SessionView } from '@headrace/session'
-import type { TurnHandle } from './turn.ts'
+import type { OutputSchema, TurnHandle } from './turn.ts'
 
 /** Options of `agent.prompt()`. */
-export interface PromptOptions {
+export interface PromptOptions<Output = unknown> {
   /** What is true for this turn. */
   readonly context?: RunContext
+  /** Fields that differ for this turn; what follows has the config as it was. */
+  readonly config?: Partial<CallConfig>
+  /**
+   * What the answer must be. It goes to the model by its provider's own mechanism, and is checked: the loop tells the model once what does
+   * not fit, then the turn ends with `OUTPUT_INVALID`. `result.output` has it.
+   */
+  readonly output?: OutputSchema<Output>
+  /** Aborted, it cancels the turn, or takes the prompt back where the turn has not begun. */
+  readonly signal?: AbortSignal
 }
 
 /** Options of `agent.replace()`. */
@@ -90,9 +99,13 @@ export interface Agent {
   /**
    * Queues input as a turn of its own, with what is true for that turn. Durable when `handle.accepted` resolves.
    *
-   * @throws AgentError where it is empty or the queue is full
+   * ```ts
+   * const { output } = await agent.prompt('Where is it?', { output: z.object({ file: z.string() }) }).result
+   * ```
+   *
+   * @throws AgentError where it is empty or the queue is full; ConfigError
    */
-  prompt(input: ContentInput, options?: PromptOptions): TurnHandle
+  prompt<Output = unknown>(input: ContentInput, options?: PromptOptions<Output>): TurnHandle<Output>
 
   /**
    * From the app: input for the running turn, at its next boundary; a prompt when idle. From a plugin, and from the app with a key or as
@@ -127,6 +140,9 @@ export interface Agent {
    * @throws AgentError while a turn runs (see `cancel`), or where there is no such turn; StoreError
    */
   rewind(options?: RewindOptions): Promise<SessionEvent<'surface/rewind'>>
+
+  /** Changes the session's title (`session/title`). @throws AgentError where it is blank */
+  setTitle(title: string): void
 
   /** Changes the seed of the next request (L6). @throws ConfigError */
   configure(patch: Partial<CallConfig>): void

@@ -1,5 +1,6 @@
 import type { CallConfig, MessageInput } from '@headrace/message'
 import type { RunContext } from '@headrace/run-context'
+import type { ToolChoice, Under } from '@headrace/session'
 import type { RequestBudget } from '@headrace/tokens'
 import type { Limits } from './settings.ts'
 import type { Turn } from './turn.ts'
@@ -14,6 +15,7 @@ export interface AgentOptions {
   /** `provider/name`, as `config.model`; beats it, and what the log says. */
   readonly model?: string
   readonly config?: Partial<CallConfig>
+  /** On `create` they stand in the log and bound each later life; later they can be made smaller only (see `widen`). */
   readonly limits?: Partial<Limits>
   readonly strict?: boolean
   /** Says what is true for each turn, when it starts. */
@@ -28,12 +30,27 @@ export interface AgentOptions {
 export interface CreateOptions extends AgentOptions {
   /** Default: made of the time and a random part. */
   readonly id?: string
+  /** The call that it is made for, in the session that makes it: a subagent's. `last` and `--continue` pass over it. */
+  readonly under?: Under
+  /** The maker's word for it, e.g. `subagent`. */
+  readonly kind?: string
+  readonly title?: string
+  /** Which tools of the app it has, now and in each later life. Default: all. */
+  readonly tools?: ToolChoice
+}
+
+/** What a life may have beyond what its session was created with. */
+export interface Widening {
+  readonly tools?: ToolChoice
+  readonly limits?: Partial<Limits>
 }
 
 /** Options of `ctx.agents.resume()`. */
 export interface ResumeOptions extends AgentOptions {
   /** What becomes of a turn that was cut off: it goes on (the default), or ends `lost`. */
   readonly turn?: 'continue' | 'close'
+  /** Takes the place of the tools or limits that the session was created with, for this life. */
+  readonly widen?: Widening
 }
 
 /** Options of `ctx.agents.fork()`. */

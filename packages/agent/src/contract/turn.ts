@@ -1,4 +1,5 @@
-import type { Chunk, Message, Usage, UserMessage } from '@headrace/message'
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+import type { Chunk, JsonObject, Message, Usage, UserMessage } from '@headrace/message'
 import type { ErrorRecord, SessionEvent, TurnFinish, TurnReason } from '@headrace/session'
 
 /** A turn as the seams see it. Frozen. */
@@ -25,8 +26,11 @@ export interface Step {
   readonly continue?: true
 }
 
+/** What an answer must be: a Standard Schema that gives JSON Schema, as Zod does, or JSON Schema. */
+export type OutputSchema<Output = unknown> = (StandardSchemaV1<unknown, Output> & StandardJSONSchemaV1<unknown, Output>) | JsonObject
+
 /** What became of a turn. */
-export interface TurnResult {
+export interface TurnResult<Output = unknown> {
   /** `withdrawn`: the prompt was taken back before its turn began. `parked`: it goes on when its session is resumed. */
   readonly reason: TurnReason | 'withdrawn' | 'parked'
   readonly error?: ErrorRecord
@@ -34,6 +38,8 @@ export interface TurnResult {
   readonly finish?: TurnFinish
   /** Text of the last answer. */
   readonly text: string
+  /** The answer as the prompt's `output` says it, where the turn ended `done` and one was asked for. */
+  readonly output?: Output
   /** Of all the turn's requests, side requests included. */
   readonly usage: Usage
   readonly steps: number
@@ -51,11 +57,11 @@ export type TurnEvent = SessionEvent | Chunk
  * for await (const event of agent.prompt('Why does the test fail?')) if (event.type === 'text') process.stdout.write(event.text)
  * ```
  */
-export interface TurnHandle extends AsyncIterable<TurnEvent> {
+export interface TurnHandle<Output = unknown> extends AsyncIterable<TurnEvent> {
   /** The seq of its `prompt/queued`; absent for a turn that no prompt woke. */
   readonly prompt: number | undefined
   /** Never rejects. */
-  readonly result: Promise<TurnResult>
+  readonly result: Promise<TurnResult<Output>>
   /** Resolves when the prompt is durable, so accepted (L17). @throws StoreError */
   readonly accepted: Promise<void>
   /** Cancels its turn, or takes the prompt back where the turn has not begun. */

@@ -1,15 +1,18 @@
 import type { Context } from 'cordis'
 import {
-  type CallConfig, type ContentInput, type ContributionInput, type ImageBlock, type MessageInput, keyOf, toConfigPatch, toContribution,
+  type CallConfig, type ContentInput, type ContributionInput, type ImageBlock, type MessageInput, keyOf, messageOf, toConfigPatch,
+  toContribution,
 } from '@headrace/message'
 import type { EntryId, SessionEvent, SessionView } from '@headrace/session'
 import type {
   Agent, AskOptions, CancelOptions, PromptOptions, ReplaceOptions, RewindOptions, SideAnswer,
 } from '../contract/agent.ts'
 import { checkOptions } from '../contract/check-options.ts'
-import type { TurnHandle } from '../contract/turn.ts'
+import { AgentError } from '../contract/error.ts'
+import type { OutputSchema, TurnHandle } from '../contract/turn.ts'
 import { isObject } from '../seams/guards.ts'
 import { ownerOf } from '../seams/owner.ts'
+import { toOutputSchema } from '../turn/parameters.ts'
 import { ask } from '../turn/side-request.ts'
 import type { AgentCore } from './core.ts'
 import { rewind } from './rewind.ts'
@@ -55,10 +58,13 @@ export class AgentView implements Agent {
     return this.#core.handle
   }
 
-  prompt(input: ContentInput, options: PromptOptions = {}): TurnHandle {
-    checkOptions('agent.prompt', options, ['context'])
-    const { context } = options
-    return this.woken(this.#core.inbox.prompt(input, this.plugin, { context }))
+  prompt<Output = unknown>(input: ContentInput, options: PromptOptions<Output> = {}): TurnHandle<Output> {
+    checkOptions('agent.prompt', options, ['context', 'config', 'output', 'signal'])
+    const { context, config, output, signal } = options
+    const patch = config && this.#core.header.seed.check(toConfigPatch(config, 'prompt'))
+    const handle = this.#core.inbox.prompt(input, this.plugin, { context, config: patch, output: output && toOutputSchema(output as OutputSchema) })
+    if (signal) cancelWith(handle, signal)
+    return this.woken(handle) as TurnHandle<Output>
   }
 
   steer(input: ContributionInput): TurnHandle {
@@ -85,6 +91,11 @@ export class AgentView implements Agent {
 
   rewind(options: RewindOptions = {}): Promise<SessionEvent<'surface/rewind'>> {
     return rewind(this.#core, ownerOf(this.plugin, undefined, 'rewind'), options, options.reason ?? `rewound by ${this.plugin}`)
+  }
+
+  setTitle(title: string): void {
+    if (typeof title !== 'string' || title.trim() === '') throw new AgentError('TITLE_EMPTY', 'a title is a text that is not blank')
+    this.#core.session.append({ type: 'session/title', data: { title: title.toWellFormed(), owner: ownerOf(this.plugin, undefined, 'title') } })
   }
 
   configure(patch: Partial<CallConfig>): void {
@@ -126,4 +137,12 @@ export class AgentView implements Agent {
   park(): Promise<void> {
     return this.#core.park()
   }
+}
+
+/** Cancels a turn when a signal is aborted, now or later. */
+function cancelWith(handle: TurnHandle, signal: AbortSignal): void {
+  const cancel = (): void => handle.cancel(messageOf(signal.reason))
+  if (signal.aborted) return cancel()
+  signal.addEventListener('abort', cancel, { once: true })
+  void handle.result.then(() => signal.removeEventListener('abort', cancel))
 }

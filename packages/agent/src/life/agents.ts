@@ -1,15 +1,16 @@
 import { resolve } from 'node:path'
 import { stateOf } from '@headrace/cordis'
 import type { Context } from 'cordis'
-import { type CallConfig, resolveModel, toConfigPatch } from '@headrace/message'
+import { type CallConfig, defined, resolveModel, toConfigPatch } from '@headrace/message'
 import { Session, type SessionStore, forkLog } from '@headrace/session'
 import type { Agent } from '../contract/agent.ts'
 import { checkOptions, namesOf } from '../contract/check-options.ts'
 import { AgentError } from '../contract/error.ts'
 import type { AgentOptions, CreateOptions, ForkOptions, ResumeOptions } from '../contract/options.ts'
-import { type Settings, checkSettings, toLimits } from '../contract/settings.ts'
+import { type Limits, type Settings, checkSettings, toLimits } from '../contract/settings.ts'
 import { Departures } from '../seams/hooks.ts'
 import { pluginOf } from '../seams/owner.ts'
+import { type Bounds, boundsOf, checkChoice } from './bounds.ts'
 import { AgentCore, type CoreOptions, type Shared } from './core.ts'
 import { checkSeed, toSeed } from './seed.ts'
 import { TurnSlots } from './turn-slots.ts'
@@ -23,7 +24,7 @@ export interface AgentsOptions extends Pick<Shared, 'ctx' | 'llm' | 'tools' | 's
   store(): SessionStore
 }
 
-type Parts = Pick<CoreOptions, 'session' | 'store' | 'settings' | 'cwd' | 'explicit' | 'context' | 'budget' | 'resumed' | 'forked'>
+type Parts = Pick<CoreOptions, 'session' | 'store' | 'settings' | 'choice' | 'cwd' | 'explicit' | 'context' | 'budget' | 'resumed' | 'forked'>
 
 /** The agents of an app: makes them, knows those that live, and parks them when the app's services go. */
 export class Agents {
@@ -67,27 +68,31 @@ export class Agents {
   }
 
   async create(home: Context, options: CreateOptions): Promise<Agent> {
-    checkOptions('agents.create', options, [...SHARED, 'id'])
+    checkOptions('agents.create', options, [...SHARED, 'id', 'under', 'kind', 'title', 'tools'])
     const cwd = resolve(options.cwd ?? process.cwd())
-    const settings = this.settingsFor(options)
+    const { limits, under, kind, title, tools } = options
+    const { settings, tools: choice } = boundsOf(this.settings, defined({ limits: limits && toGiven(limits), tools: checkChoice(tools) }), options)
     const store = this.store()
     const explicit = explicitOf(options)
     const config = { ...this.defaults, ...resolveModel(explicit, this.defaults.model) }
     const seed = options.seed && toSeed(options.seed)
-    const opening = { id: options.id ?? newSessionId(), cwd, ...(Object.keys(config).length > 0 && { config }), ...(seed && { seed }) }
+    const opening = defined({
+      id: options.id ?? newSessionId(), cwd, config: Object.keys(config).length > 0 ? config : undefined, seed,
+      under, kind, title, tools, limits: limits && toGiven(limits),
+    })
     const session = await Session.create(store, opening, { strict: settings.strict, maxEvent: settings.limits.event })
     const { context, budget } = options
-    const core = await this.adopt(home, { session, store, settings, cwd, explicit, context, budget, resumed: false, forked: false })
+    const core = await this.adopt(home, { session, store, settings, choice, cwd, explicit, context, budget, resumed: false, forked: false })
     return core.view(pluginOf(home))
   }
 
   async resume(home: Context, id: string, options: ResumeOptions): Promise<Agent> {
-    checkOptions('agents.resume', options, [...SHARED, 'turn'])
+    checkOptions('agents.resume', options, [...SHARED, 'turn', 'widen'])
     return this.open(home, id, options, false)
   }
 
   async fork(home: Context, parent: string, given: ForkOptions): Promise<Agent> {
-    checkOptions('agents.fork', given, [...SHARED, 'turn', 'at', 'id'])
+    checkOptions('agents.fork', given, [...SHARED, 'turn', 'widen', 'at', 'id'])
     const { at, id = newSessionId(), ...options } = given
     await forkLog(this.store(), parent, id, at)
     return this.open(home, id, options, true)
@@ -95,11 +100,14 @@ export class Agents {
 
   private async open(home: Context, id: string, options: ResumeOptions, forked: boolean): Promise<Agent> {
     if (this.live.has(id)) throw new AgentError('AGENT_RUNNING', `session ${id} has an agent in this process already; use ctx.agents.get(${JSON.stringify(id)})`)
-    const settings = this.settingsFor(options)
     const store = this.store()
     const explicit = explicitOf(options)
-    const session = await Session.open(store, id, { strict: settings.strict, maxEvent: settings.limits.event })
+    const { strict = this.settings.strict } = options
+    const maxEvent = toLimits({ ...this.settings.limits, ...options.limits }).event
+    const session = await Session.open(store, id, { strict, maxEvent })
+    let bounds: Bounds
     try {
+      bounds = boundsOf(this.settings, session.ledger.origin ?? {}, options)
       if (options.seed) checkSeed(toSeed(options.seed), session.deriveMessages())
       if (forked) for (const { seq } of session.ledger.queue) session.append({ type: 'prompt/withdrawn', data: { prompt: seq, reason: 'the session was forked; the prompt waits in its parent' } })
       await session.repair()
@@ -107,11 +115,13 @@ export class Agents {
       await session.close()
       throw error
     }
-    const open = session.at(0)
-    const cwd = resolve(options.cwd ?? (open?.type === 'session/open' ? open.data.cwd : undefined) ?? process.cwd())
+    const cwd = resolve(options.cwd ?? session.ledger.origin?.cwd ?? process.cwd())
+    const { settings, tools: choice } = bounds
     const { context, budget } = options
-    const core = await this.adopt(home, { session, store, settings, cwd, explicit, context, budget, resumed: true, forked })
-    if (options.turn === 'close' && session.ledger.turn) await closeLost(core)
+    const core = await this.adopt(home, { session, store, settings, choice, cwd, explicit, context, budget, resumed: true, forked })
+    // A cancel that a crash cut off is still a cancel.
+    if (session.ledger.turn?.cancelled !== undefined) await closeTurn(core, 'cancelled')
+    else if (options.turn === 'close' && session.ledger.turn) await closeTurn(core, 'lost')
     core.driver.goOn()
     return core.view(pluginOf(home))
   }
@@ -142,10 +152,6 @@ export class Agents {
     }
   }
 
-  private settingsFor({ limits, strict }: AgentOptions): Settings {
-    return { ...this.settings, limits: toLimits({ ...this.settings.limits, ...limits }), strict: strict ?? this.settings.strict }
-  }
-
   get(id: string, plugin: string): Agent | undefined {
     return this.live.get(id)?.view(plugin)
   }
@@ -166,13 +172,19 @@ function runs({ fiber }: Context): boolean {
 }
 
 /** Closes the turn that was cut off, durably. */
-async function closeLost(core: AgentCore): Promise<void> {
-  core.endTurn('lost')
+async function closeTurn(core: AgentCore, reason: 'lost' | 'cancelled'): Promise<void> {
+  core.endTurn(reason)
   await core.session.flush().catch(async (error: unknown) => {
     await core.dispose().catch(() => undefined)
     throw error
   })
   core.settleTurn()
+}
+
+/** The limits that were given, and no defaults. @throws AgentError, and the schema's own error */
+function toGiven(limits: Partial<Limits>): Record<string, number> {
+  const checked = toLimits(limits)
+  return Object.fromEntries(Object.keys(limits).map((name) => [name, checked[name as keyof Limits]]))
 }
 
 function explicitOf({ model, config }: AgentOptions): Partial<CallConfig> {

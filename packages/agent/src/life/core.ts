@@ -1,6 +1,6 @@
 import type { Context } from 'cordis'
 import { type CallConfig, type ContributionInput, type Owner, isA, messageOf } from '@headrace/message'
-import type { ErrorRecord, Session, SessionEvent, SessionStore, TurnReason } from '@headrace/session'
+import type { ErrorRecord, Session, SessionEvent, SessionStore, ToolChoice, TurnReason } from '@headrace/session'
 import type { RequestBudget } from '@headrace/tokens'
 import type { Agent } from '../contract/agent.ts'
 import { CancelledError, ParkedError, toRecord } from '../contract/error.ts'
@@ -15,6 +15,8 @@ import { ConfigSeed } from '../turn/config-seed.ts'
 import type { RunningTurn, TurnHost } from '../turn/host.ts'
 import { InstanceHeader } from '../turn/instance-header.ts'
 import { Loop } from '../turn/loop.ts'
+import { readOutput } from '../turn/output.ts'
+import type { Parameters } from '../turn/parameters.ts'
 import { RunContexts } from '../turn/run-contexts.ts'
 import type { SystemRegistry } from '../turn/system-registry.ts'
 import type { ToolRegistry } from '../turn/tool-registry.ts'
@@ -44,6 +46,8 @@ export interface CoreOptions extends Shared {
   readonly session: Session
   readonly store: SessionStore
   readonly settings: Settings
+  /** Which of the app's tools it has. */
+  readonly choice: ToolChoice | undefined
   readonly cwd: string
   /** Fills what nobody said. */
   readonly defaults: Partial<CallConfig>
@@ -64,6 +68,7 @@ export class AgentCore implements TurnHost {
   readonly root: Context
   readonly session: Session
   readonly settings: Settings
+  readonly choice: ToolChoice | undefined
   readonly llm: AdapterRegistry
   readonly tools: ToolRegistry
   readonly system: SystemRegistry
@@ -95,6 +100,7 @@ export class AgentCore implements TurnHost {
     this.root = ctx.root
     this.session = session
     this.settings = settings
+    this.choice = options.choice
     this.store = store
     this.llm = options.llm
     this.tools = options.tools
@@ -154,8 +160,20 @@ export class AgentCore implements TurnHost {
   }
 
   private stop(reason: string): void {
+    this.sayCancelled(reason)
     if (this.running) this.running.controller.abort(new CancelledError(reason))
     else if (this.session.ledger.turn && !this.disposing) this.closeTurn(new CancelledError(reason))
+  }
+
+  /** Each cancel is on record, once a turn: after a crash, a turn that was being cancelled does not go on. */
+  private sayCancelled(reason: string): void {
+    const { turn } = this.session.ledger
+    if (!turn || turn.cancelled !== undefined || this.disposing) return
+    try {
+      this.session.append({ type: 'turn/cancel', data: { turn: turn.number, reason: reason.toWellFormed() } })
+    } catch (error) {
+      this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session', problem: messageOf(error) })
+    }
   }
 
   /** Ends a turn that is open and does not run: it waits for a slot, or a store that failed left it. */
@@ -172,6 +190,7 @@ export class AgentCore implements TurnHost {
   }
 
   dispose(): Promise<void> {
+    this.sayCancelled('the agent was disposed')
     return (this.disposing ??= this.end(new CancelledError('the agent was disposed')))
   }
 
@@ -216,6 +235,10 @@ export class AgentCore implements TurnHost {
     for (const pending of this.inbox.takeSteers()) this.following.add(pending)
   }
 
+  outputOf(prompt: number): Parameters | undefined {
+    return this.inbox.outputOf(prompt)
+  }
+
   withdraw(prompt: number, reason: string): void {
     this.inbox.withdraw(prompt, reason)
   }
@@ -225,9 +248,12 @@ export class AgentCore implements TurnHost {
     const turn = session.ledger.turn!
     const finish = lastFinish(session, turn.seq)
     const settled = session.length - 1
+    const schema = reason === 'done' && turn.prompt !== undefined ? this.outputOf(turn.prompt) : undefined
+    const output = schema && readOutput(session, turn.seq, schema)
     const { data } = session.append({ type: 'turn/end', data: { turn: turn.number, reason, settled, ...(finish && { finish }), ...(error && { error }) } })
     this.running = undefined
-    this.result = resultOf(session, turn.seq, data)
+    this.result = { ...resultOf(session, turn.seq, data), ...(output && 'value' in output && { output: output.value }) }
+    if (turn.prompt !== undefined) this.inbox.forget(turn.prompt)
   }
 
   parkTurn(why: ParkedError): void {

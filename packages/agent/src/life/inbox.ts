@@ -1,5 +1,5 @@
 import {
-  type Contribution, type ContributionInput, type MessageInput, type Owner, type UserMessage, isBlank, keyOf, toContent, toContribution,
+  type CallConfig, type Contribution, type ContributionInput, type MessageInput, type Owner, type UserMessage, isBlank, keyOf, toContent, toContribution,
   toMessage,
 } from '@headrace/message'
 import type { ContextLog, RunContext } from '@headrace/run-context'
@@ -10,6 +10,15 @@ import { isObject } from '../seams/guards.ts'
 import { type PendingTurn, pendingTurn, withdrawnResult } from './handle.ts'
 import type { Reporter } from '../seams/report.ts'
 import { ownerOf } from '../seams/owner.ts'
+import { type Parameters, toOutputSchema } from '../turn/parameters.ts'
+
+/** What comes with a prompt. */
+export interface PromptParts {
+  readonly steer?: boolean
+  readonly context?: RunContext | undefined
+  readonly config?: Partial<CallConfig> | undefined
+  readonly output?: Parameters | undefined
+}
 
 /** What goes in between requests, append-only. Accepted means logged. */
 export class Inbox {
@@ -21,6 +30,8 @@ export class Inbox {
   private readonly handles = new Map<number, PendingTurn>()
   /** Of steers of plugins that wait for a turn. */
   private readonly steers = new Set<PendingTurn>()
+  /** What prompts of this process want for an answer, by prompt. */
+  private readonly outputs = new Map<number, Parameters>()
 
   constructor(options: { session: Session; contexts: ContextLog; reporter: Reporter; limit: number; stop: (reason: string) => void }) {
     this.session = options.session
@@ -31,7 +42,7 @@ export class Inbox {
   }
 
   /** @throws AgentError where the prompt is empty or the queue is full */
-  prompt(input: unknown, plugin: string, { steer = false, context }: { readonly steer?: boolean; readonly context?: RunContext | undefined } = {}): TurnHandle {
+  prompt(input: unknown, plugin: string, { steer = false, context, config, output }: PromptParts = {}): TurnHandle {
     const message: UserMessage = { role: 'user', content: toContent(input, 'prompt', this.repaired(plugin)) }
     if (isBlank(message)) throw new AgentError('PROMPT_EMPTY', 'the prompt is empty; say what the agent should do')
     if (this.session.ledger.queue.length >= this.limit) throw new AgentError('QUEUE_FULL', `${this.limit} prompts wait already; wait for one to end, or raise limits.queue`)
@@ -39,9 +50,10 @@ export class Inbox {
     const owner = plugin === 'app' ? 'user' : ownerOf(plugin, undefined, 'prompt')
     const { seq } = this.session.append({
       type: 'prompt/queued',
-      data: { input: message, owner, ...(steer && { steer: true as const }), ...(context && { context: this.contexts.encode(context, this.session.length) }) },
+      data: { input: message, owner, ...(steer && { steer: true as const }), ...(context && { context: this.contexts.encode(context, this.session.length) }), ...(config && { config }), ...(output && { output: output.schema }) },
     })
     const pending = pendingTurn(seq, this.session.flush(), (reason) => this.cancel(seq, reason))
+    if (output) this.outputs.set(seq, output)
     // A listener may have withdrawn it as soon as it was in the log.
     if (this.session.ledger.isQueued(seq)) this.handles.set(seq, pending)
     else pending.settle(withdrawnResult('it was withdrawn'))
@@ -109,6 +121,7 @@ export class Inbox {
 
   withdraw(prompt: number, reason: string): void {
     this.session.append({ type: 'prompt/withdrawn', data: { prompt, reason: reason.toWellFormed() } })
+    this.outputs.delete(prompt)
     this.take(prompt)?.settle(withdrawnResult(reason))
   }
 
@@ -117,6 +130,19 @@ export class Inbox {
     for (const { seq, steer } of this.session.ledger.queue) {
       if (steer || queue === 'withdraw') this.withdraw(seq, reason)
     }
+  }
+
+  /** What the answer to a prompt must be; from the log where another process took the prompt. */
+  outputOf(prompt: number): Parameters | undefined {
+    const known = this.outputs.get(prompt)
+    if (known) return known
+    const event = this.session.at(prompt)
+    return event?.type === 'prompt/queued' && event.data.output ? toOutputSchema(event.data.output) : undefined
+  }
+
+  /** Drops what was kept of a prompt whose turn ended. */
+  forget(prompt: number): void {
+    this.outputs.delete(prompt)
   }
 
   private cancel(prompt: number, reason: string): void {

@@ -37,18 +37,28 @@ export class ConfigSeed {
     this.patches.push({ fields, owner })
   }
 
-  /** @throws ConfigError where nobody has said which model */
-  next(): OwnedConfig {
-    const seed = this.folded()
-    this.taken = this.patches.length
+  /** The fields of one prompt's config, its model whole. @throws ConfigError where a model names no provider, and there is none to keep */
+  check(fields: Partial<CallConfig>): Partial<CallConfig> {
+    return resolveModel(fields, this.folded().config.model, 'prompt')
+  }
+
+  /**
+   * The seed of the coming request.
+   *
+   * @param patches `wait`: what was configured meanwhile is left to a later request, for this one goes with a prompt's own config
+   * @throws ConfigError where nobody has said which model
+   */
+  next(patches: 'take' | 'wait' = 'take'): OwnedConfig {
+    const seed = this.folded(patches === 'take' ? this.patches : [])
+    this.taken = patches === 'take' ? this.patches.length : 0
     if (this.checked?.given !== seed.config) this.checked = { given: seed.config, config: toConfig(seed.config) }
     return { config: this.checked.config, owners: seed.owners }
   }
 
-  private folded(): OwnedConfig {
+  private folded(patches = this.patches): OwnedConfig {
     const logged: OwnedConfig = this.session.headers.baseline ?? this.opened()
     const begun = this.first ? this.begin(logged) : logged
-    return this.patches.reduce((seed, { fields, owner }) => withFields(seed, fields, owner), begun)
+    return patches.reduce((seed, { fields, owner }) => withFields(seed, fields, owner), begun)
   }
 
   /** What the session was created with: a crash before its first request must not lose it. @throws ConfigError */

@@ -1,6 +1,6 @@
 import type { Context } from 'cordis'
 import type { RunContext } from '@headrace/run-context'
-import type { ErrorRecord, Session, TurnReason } from '@headrace/session'
+import type { ErrorRecord, Session, ToolChoice, TurnReason } from '@headrace/session'
 import type { ContextWeight, RequestBudget } from '@headrace/tokens'
 import type { AdapterTools } from '../contract/adapter.ts'
 import type { Agent } from '../contract/agent.ts'
@@ -12,6 +12,7 @@ import type { Reporter } from '../seams/report.ts'
 import type { Seams } from '../seams/seams.ts'
 import type { AdapterRegistry } from './adapters.ts'
 import type { InstanceHeader } from './instance-header.ts'
+import type { Parameters } from './parameters.ts'
 import type { RunContexts } from './run-contexts.ts'
 import type { SystemRegistry } from './system-registry.ts'
 import type { ToolRegistry } from './tool-registry.ts'
@@ -35,6 +36,8 @@ export interface TurnHost {
   readonly root: Context
   readonly session: Session
   readonly settings: Settings
+  /** Which of the app's tools the session has; all where it does not say. */
+  readonly choice: ToolChoice | undefined
   readonly seams: Seams
   readonly reporter: Reporter
   readonly departures: Departures
@@ -50,6 +53,8 @@ export interface TurnHost {
   view(plugin: string): Agent
   /** Takes a prompt's handle into the turn; gives the turn its own where no prompt woke it. */
   follow(prompt: number | undefined): void
+  /** What the answer to a prompt must be. */
+  outputOf(prompt: number): Parameters | undefined
   /** Takes back a prompt that waits. */
   withdraw(prompt: number, reason: string): void
   /** Ends the turn, in the frame of the last look at what is owed. Who waits for it is told by {@link settleTurn}, when that is durable. */

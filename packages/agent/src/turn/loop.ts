@@ -10,6 +10,8 @@ import type { RunningTurn, TurnHost } from './host.ts'
 import { settleLoading } from './loading.ts'
 import { type Prefix, prefixOf } from './prefix.ts'
 import { cancelled } from '../seams/dispatch.ts'
+import { checkOutput } from './output.ts'
+import { ownConfig, promptOf } from './prompt.ts'
 import { pull } from './stream.ts'
 import { abortController, startTimer } from '../seams/timer.ts'
 import type { Step, Turn } from '../contract/turn.ts'
@@ -85,6 +87,8 @@ export class Loop {
       const decision = await seams.preStep(turn, Object.freeze({ number: next, attempt: 1, ...(turn.continue && { continue: true as const }) }))
       if (decision !== 'go') return host.endTurn('stopped', { code: 'STOPPED', message: decision.stop })
       again = (await this.step(running, next)) === 'restep'
+      const wanted = !again && !waits() && prompt !== undefined ? host.outputOf(prompt) : undefined
+      if (wanted) checkOutput(session, wanted)
       // Nothing is owed any more, unless one of these steers; then the loop looks once more, and ends in the frame of that look.
       if (!again && !waits()) await seams.turnStopping(turn)
       if (turn.signal.aborted) throw cancelled(turn.signal)
@@ -146,7 +150,7 @@ export class Loop {
   private openStep(turn: Turn, step: number): Boundary {
     const { host, host: { session } } = this
     const system = host.system.snapshot(host.view('app'), (plugin) => host.view(plugin))
-    const tools = host.tools.snapshot(host.id, session.headers.header?.tools)
+    const tools = host.tools.snapshot(host.id, session.headers.header?.tools, host.choice)
     // Last: a section may inject while it is read.
     const history = session.surface.snapshot()
     const { seq } = session.append({ type: 'step/start', data: { turn: turn.number, step } })
@@ -163,18 +167,21 @@ export class Loop {
 
   /** Attempts of a step, until one is answered: the seq of its `assistant/message`; or until the step is to be made anew. */
   private async attempts(running: RunningTurn, number: number, at: Boundary): Promise<number | 'restep'> {
-    const { host, host: { seams } } = this
+    const { host, host: { session, seams } } = this
     const { turn } = running
-    const seed = host.header.seed.next()
+    // A prompt's own config is a substitute for all of its turn: the baseline does not move (L6).
+    const own = ownConfig(session)
+    const seed = host.header.seed.next(own ? 'wait' : 'take')
+    const start = own ? withFields(seed, own.fields, own.owner) : seed
     let framing: Framing | undefined
     let substitute: Partial<OwnedConfig['config']> | undefined
     for (let attempt = 1; ; attempt++) {
       const step: Step = Object.freeze({ number, attempt, boundary: at.seq, ...(turn.continue && { continue: true as const }) })
-      const config = await seams.request(turn, step, substitute ? withFields(seed, substitute, 'loop') : seed)
+      const config = await seams.request(turn, step, substitute ? withFields(start, substitute, 'loop') : start)
       framing ??= frame(await seams.requestMessages(turn, step), running.context)
       if (++running.requests > host.settings.limits.requests) throw new LimitError('requests', host.settings.limits.requests)
       const header = compose(at, host.header.prefix!, config, framing)
-      const result = this.refusal(running, header, at) ?? await this.dispatch(running, step, at, header, substitute && compose(at, host.header.prefix!, seed, framing))
+      const result = this.refusal(running, header, at) ?? await this.dispatch(running, step, at, header, (substitute ?? own) && compose(at, host.header.prefix!, seed, framing))
       if (typeof result === 'number') return result
       const decision = await seams.requestError(turn, step, result)
       if (decision === 'restep') return decision
@@ -259,12 +266,6 @@ export class Loop {
     if (draft.usage) host.budget?.recordUsage(request, draft.usage, context && { contextDigest: context.digest })
     return events[1]!.seq
   }
-}
-
-function promptOf(event: SessionEvent | undefined): QueuedPrompt | undefined {
-  if (event?.type !== 'prompt/queued') return undefined
-  const { input, owner, steer } = event.data
-  return { seq: event.seq, input, owner, steer: steer === true }
 }
 
 function verdict(error: unknown): readonly [TurnReason, ErrorRecord?] {

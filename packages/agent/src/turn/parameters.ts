@@ -3,6 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { type JsonObject, copyJson, messageOf } from '@headrace/message'
 import { AgentError } from '../contract/error.ts'
 import { disown, isObject } from '../seams/guards.ts'
+import type { OutputSchema } from '../contract/turn.ts'
 import type { ToolDefinition, ToolSchemaLike } from '../contract/tool.ts'
 
 /** What checks and describes a tool's arguments, made once. */
@@ -20,23 +21,33 @@ const judge = new Ajv2020(OPTIONS)
 
 /** @throws AgentError where the schema is neither a Standard Schema with JSON Schema nor JSON Schema of an object */
 export function toParameters(tool: string, parameters: ToolDefinition['parameters']): Parameters {
-  return isStandard(parameters) ? fromStandard(tool, parameters) : fromJsonSchema(tool, parameters)
+  return isStandard(parameters) ? fromStandard(`tool ${tool}`, parameters, objectSchema) : fromJsonSchema(`tool ${tool}`, parameters, objectSchema)
 }
+
+/** As {@link toParameters}, of any value: what the answer to a prompt must be. @throws AgentError */
+export function toOutputSchema(output: OutputSchema): Parameters {
+  const at = 'output of a prompt'
+  if (!isObject(output)) throw new AgentError('OUTPUT_SCHEMA_INVALID', `${at} must be a Zod schema, or JSON Schema such as { type: 'object' }`)
+  const whole = (where: string, schema: JsonObject): JsonObject => copyJson(schema, where)
+  return isStandard(output) ? fromStandard(at, output, whole) : fromJsonSchema(at, output as JsonObject, whole)
+}
+
+type Whole = (at: string, schema: JsonObject) => JsonObject
 
 function isStandard(parameters: object): parameters is ToolSchemaLike {
   return '~standard' in parameters
 }
 
-function fromStandard(tool: string, standard: ToolSchemaLike): Parameters {
+function fromStandard(at: string, standard: ToolSchemaLike, whole: Whole): Parameters {
   const props = standard['~standard']
-  if (!props.jsonSchema) throw new AgentError('TOOL_INVALID', `tool ${tool}: its ${props.vendor} schema cannot give JSON Schema; use Zod 4.2 or newer, or give plain JSON Schema`)
+  if (!props.jsonSchema) throw new AgentError('TOOL_INVALID', `${at}: its ${props.vendor} schema cannot give JSON Schema; use Zod 4.2 or newer, or give plain JSON Schema`)
   const { $schema: _draft, ...schema } = props.jsonSchema.input({ target: 'draft-2020-12' })
   return {
-    schema: objectSchema(tool, schema as JsonObject),
+    schema: whole(at, schema as JsonObject),
     parse(input) {
       const result = props.validate(input) as StandardSchemaV1.Result<unknown>
       disown(result)
-      if (result instanceof Promise) throw new AgentError('TOOL_INVALID', `tool ${tool}: its schema is asynchronous`)
+      if (result instanceof Promise) throw new AgentError('TOOL_INVALID', `${at}: its schema is asynchronous`)
       if (result.issues) throw new AgentError('ARGUMENTS_INVALID', result.issues.map((issue) => `${pathOf(issue.path)}${issue.message}`).join('; '))
       return result.value
     },
@@ -48,13 +59,13 @@ function pathOf(path: StandardSchemaV1.Issue['path']): string {
   return `${path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')}: `
 }
 
-function fromJsonSchema(tool: string, parameters: JsonObject): Parameters {
-  const schema = objectSchema(tool, parameters)
+function fromJsonSchema(at: string, parameters: JsonObject, whole: Whole): Parameters {
+  const schema = whole(at, parameters)
   let check: ValidateFunction
   try {
     check = compile(structuredClone(schema))
   } catch (error) {
-    throw new AgentError('TOOL_INVALID', `tool ${tool}: its JSON Schema is wrong: ${messageOf(error)}`, { cause: error })
+    throw new AgentError('TOOL_INVALID', `${at}: its JSON Schema is wrong: ${messageOf(error)}`, { cause: error })
   }
   return {
     schema,
@@ -62,7 +73,7 @@ function fromJsonSchema(tool: string, parameters: JsonObject): Parameters {
       if (check(input)) return input
       throw new AgentError('ARGUMENTS_INVALID', (check.errors ?? []).slice(0, 8).map(({ instancePath, message, params }) => {
         const extra = 'additionalProperty' in params ? ` (${String(params.additionalProperty)})` : ''
-        return `${instancePath.slice(1).replaceAll('/', '.') || 'arguments'} ${message ?? 'is wrong'}${extra}`
+        return `${instancePath.slice(1).replaceAll('/', '.') || 'it'} ${message ?? 'is wrong'}${extra}`
       }).join('; '))
     },
   }
@@ -78,7 +89,7 @@ function compile(schema: JsonObject): ValidateFunction {
   return new Ajv2020({ ...OPTIONS, validateSchema: false }).compile(schema)
 }
 
-function objectSchema(tool: string, schema: JsonObject): JsonObject {
-  if (!isObject(schema) || (schema.type !== undefined && schema.type !== 'object')) throw new AgentError('TOOL_INVALID', `tool ${tool}: its parameters must be the schema of an object`)
-  return copyJson(schema.type === undefined ? { type: 'object', ...schema } : schema, `tool ${tool}`)
+function objectSchema(at: string, schema: JsonObject): JsonObject {
+  if (!isObject(schema) || (schema.type !== undefined && schema.type !== 'object')) throw new AgentError('TOOL_INVALID', `${at}: its parameters must be the schema of an object`)
+  return copyJson(schema.type === undefined ? { type: 'object', ...schema } : schema, at)
 }

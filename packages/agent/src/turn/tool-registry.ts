@@ -1,6 +1,6 @@
 import type { Context } from 'cordis'
 import { type JsonObject, type Owner, type ToolSchema, copyJson, copyList, messageOf } from '@headrace/message'
-import { byCodeUnits } from '@headrace/session'
+import { type ToolChoice, byCodeUnits } from '@headrace/session'
 import { AgentError } from '../contract/error.ts'
 import type { ToolDefinition } from '../contract/tool.ts'
 import { scopeOf, serves } from '../seams/owner.ts'
@@ -57,10 +57,10 @@ export class ToolRegistry {
   }
 
   /** In order of name (code units). A tool that means what the log has recorded under its name keeps the recorded text. */
-  snapshot(agent: string, recorded: readonly ToolSchema[] | undefined): ToolsSnapshot {
+  snapshot(agent: string, recorded: readonly ToolSchema[] | undefined, choice?: ToolChoice): ToolsSnapshot {
     const last = this.last.get(agent)
     if (last && last.version === this.version && (last.recorded === recorded || last.snapshot.tools === recorded)) return last.snapshot
-    const mine = [...this.entries].filter((entry) => serves(entry.ctx, agent)).sort((a, b) => byCodeUnits(a.schema.name, b.schema.name))
+    const mine = [...this.entries].filter((entry) => serves(entry.ctx, agent) && isChosen(entry.schema.name, choice)).sort((a, b) => byCodeUnits(a.schema.name, b.schema.name))
     const old = new Map(recorded?.map((tool) => [tool.name, tool]))
     const tools = mine.map(({ schema }) => {
       const known = old.get(schema.name)
@@ -77,6 +77,11 @@ export class ToolRegistry {
   forget(agent: string): void {
     this.last.delete(agent)
   }
+}
+
+function isChosen(name: string, choice: ToolChoice | undefined): boolean {
+  if (!choice) return true
+  return 'only' in choice ? choice.only.includes(name) : !choice.without.includes(name)
 }
 
 /** Equal but for the order of keys, which means nothing in JSON Schema. */
