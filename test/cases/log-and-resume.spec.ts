@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { until } from '@headrace/testing/gate'
-import { type Message, textOf } from '@headrace/message'
+import { callsOf, textOf } from '@headrace/message'
 import { JsonlStore, readLog } from '@headrace/plugin-store-jsonl'
 import { FORMAT, type SessionEvent, checkEvent, unpaired, verify } from '@headrace/session'
 import { type Harness, type HarnessOptions, harness } from '@headrace/testing'
@@ -139,7 +139,7 @@ describe('a log that is refused, with the reason', () => {
 
   it.each<[string, readonly object[], RegExp]>([
     ['a gap', [open, note(1), note(3)], /seq 3 stands where 2 comes next: events are missing/], ['a duplicate', [open, note(1), note(1)], /seq 1 stands where 2 comes next: events stand twice/], ['a step back', [open, note(1), note(2), note(1)], /seq 1 stands where 3 comes next/],
-    ['a future version', [{ ...open, data: { version: 2, id: 'test' } }], /format version 2/],
+    ['a future version', [{ ...open, data: { ...open.data, version: 3 } }], /version 3/],
     ['an unknown required type', [open, { seq: 1, time: 1, type: 'future/thing', data: {}, required: true }], /future\/thing.*required/],
   ])('%s', async (_what, events, reason) => {
     await writeFile(file(), events.map(line).join(''))
@@ -155,23 +155,22 @@ describe('a log that is refused, with the reason', () => {
 })
 
 describe('calls without results, at the end of a log that was cut off', () => {
-  const calls = (...names: string[]): Message => ({ role: 'assistant', content: names.map((name, index) => ({ type: 'tool-call', id: `c${index}`, name, arguments: '{}' })) })
 
   async function cut(results: number, started: number): Promise<readonly string[]> {
-    const h = await app({ script: ['never'] })
+    const h = await app({ script: ['never', { calls: ['a', 'b', 'c'].map((name) => ({ name })) }, 'over'] })
     await h.run('warm up')
+    await h.run('Go')
     await h.dispose()
-    const events = await read()
+    const whole = await read()
+    const at = whole.findLastIndex((event) => event.type === 'assistant/message' && callsOf(event.data.message).length === 3)
+    const answer = whole[at] as SessionEvent<'assistant/message'>
+    const ids = callsOf(answer.data.message).map(({ id }) => id)
+    const events = whole.slice(0, at + 1)
     let seq = events.length
     const add = (type: string, data: object): void => void events.push(checkEvent({ seq: seq++, time: 1, type, data }))
-    add('prompt/queued', { input: { role: 'user', content: [{ type: 'text', text: 'Go' }] }, owner: 'user' })
-    add('turn/start', { turn: 2, woke: 'prompt', prompt: seq - 1 })
-    add('user/message', { message: { role: 'user', content: [{ type: 'text', text: 'Go' }] }, owner: 'user', prompt: seq - 2 })
-    add('step/start', { turn: 2, step: 1 })
-    const assistant = seq
-    add('assistant/message', { message: calls('a', 'b', 'c'), dispatch: 0 })
+    const assistant = answer.seq
     for (let index = 0; index < started; index++) add('tool/start', { assistant, index })
-    for (let index = 0; index < results; index++) add('tool/result', { assistant, index, outcome: 'done', message: { role: 'tool', content: [{ type: 'tool-result', id: `c${index}`, name: 'abc'[index], content: [{ type: 'text', text: 'done' }] }] } })
+    for (let index = 0; index < results; index++) add('tool/result', { assistant, index, outcome: 'done', message: { role: 'tool', content: [{ type: 'tool-result', id: ids[index], name: 'abc'[index], content: [{ type: 'text', text: 'done' }] }] } })
     await writeFile(file(), events.map((event) => `${JSON.stringify(event)}\n`).join(''))
     const again = await reopened({ script: ['and on'] })
     await again.ctx.agents.get('test')!.idle()

@@ -12,11 +12,11 @@ async function app(options: HarnessOptions = {}): Promise<Harness> {
 
 describe('an option that there is none of', () => {
   it.each<[string, (made: Harness) => Promise<unknown>, RegExp]>([
-    ['create', ({ ctx }) => ctx.agents.create({ modle: 'x/y' } as never), /^agents\.create has no option "modle"; it has cwd, model, config, limits, strict, context, budget, seed, id$/],
-    ['resume', ({ ctx }) => ctx.agents.resume('test', { id: 'x' } as never), /^agents\.resume has no option "id"; it has .*turn$/],
+    ['create', ({ ctx }) => ctx.agents.create({ modle: 'x/y' } as never), /^agents\.create has no option "modle"; it has cwd, model, config, limits, strict, context, budget, seed, id, under, kind, title, tools$/],
+    ['resume', ({ ctx }) => ctx.agents.resume('test', { id: 'x' } as never), /^agents\.resume has no option "id"; it has .*turn, widen$/],
     ['fork', ({ ctx }) => ctx.agents.fork('test', { from: 3 } as never), /^agents\.fork has no option "from"; it has .*at, id$/],
     ['limits', ({ ctx }) => ctx.agents.create({ limits: { stpes: 3 } as never }), /^limits has no option "stpes"; it has steps, requests/],
-    ['prompt', async ({ agent }) => agent.prompt('x', { contxt: 1 } as never), /^agent\.prompt has no option "contxt"; it has context$/],
+    ['prompt', async ({ agent }) => agent.prompt('x', { contxt: 1 } as never), /^agent\.prompt has no option "contxt"; it has context, config, output, signal$/],
     ['rewind', ({ agent }) => agent.rewind({ turn: 1 } as never), /^agent\.rewind has no option "turn"; it has turns, to, cancel, queue, reason$/],
     ['ask', async ({ agent, run }) => run('x').then(() => agent.ask(['?'], { purpose: 't', tool: 'none' } as never)), /^agent\.ask has no option "tool"; it has purpose, config, tools, signal$/],
     ['the harness', () => harness({ scirpt: [] } as never), /^harness has no option "scirpt"; it has script, plugins, store, settings, agent, reports$/],
@@ -56,7 +56,7 @@ it('the defaults are those that the README says', async () => {
   await ctx.plugin(agentPlugin, {})
   expect(SettingsSchema({})).toEqual({
     limits: { steps: 100, requests: 200, time: 0, answer: 4_000_000, toolOutput: 200_000, queue: 1_000, event: 32_000_000 },
-    concurrentTurns: 100, seamTimeout: 30_000, loadTimeout: 5_000, toolTimeout: 600_000, grace: 2_000, strict: true,
+    concurrentTurns: 100, seamTimeout: 30_000, loadTimeout: 5_000, toolTimeout: 600_000, grace: 2_000, strict: true, quiet: false,
   })
   await ctx.fiber.dispose()
 })
