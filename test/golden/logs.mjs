@@ -144,7 +144,7 @@ export const LOGS = {
   },
 
   'fork'() {
-    const log = new Log('fork', { parent: 'other', at: 9 })
+    const log = new Log('fork', { parent: 'other', root: 'other', at: 9 })
     log.say('Before.', 'Yes.', { header: { config: { model: 'lab/one' }, prefix: [text('system', 'An opener.')], system: 'Be kind.', owners: {} } })
     log.say('After.', 'Indeed.', { header: { config: { model: 'lab/one' }, prefix: [text('system', 'An opener.')], system: 'Be kind.', owners: {} }, anchor: 'fork' })
     return log

@@ -37,6 +37,8 @@ export interface Config {
   readonly quiet?: boolean
   /** `@headrace/plugin-store-jsonl`. */
   readonly store?: false | Partial<storeJsonl.Config>
+  /** How long models are waited for, in milliseconds; 0 is for ever. */
+  readonly clocks?: Pick<models.Config, 'idle' | 'firstByte' | 'whole'>
   /** Endpoints by name, as `providers` of `@headrace/plugin-models`; `false` leaves that plugin out. */
   readonly providers?: false | NonNullable<models.Config['providers']>
   /** `@headrace/plugin-workspace-tools`. */
@@ -66,6 +68,7 @@ export const Config = strict(z.object({
   agent: agentPlugin.Config.description('Limits and timeouts of @headrace/agent.'),
   quiet: z.boolean().default(false).description('Says nothing on stderr.'),
   store: part(storeJsonl.Config).description('Of @headrace/plugin-store-jsonl, or false.'),
+  clocks: z.object(Object.fromEntries(['idle', 'firstByte', 'whole'].map((name) => [name, z.natural()]))).description('Milliseconds that models are waited for.'),
   providers: part(models.Config.dict!.providers!).description('Endpoints by name, or false.'),
   tools: part(workspaceTools.Config).description('Of @headrace/plugin-workspace-tools, or false.'),
   agentsMd: part(agentsMd.Config).description('Of @headrace/plugin-agents-md, or false.'),
@@ -88,7 +91,7 @@ export async function apply(ctx: Context, config: Config = {}): Promise<void> {
   const route = routeOf(config.model, config.baseURL, providers === false ? {} : providers)
   await ctx.plugin(agentPlugin, { ...config.agent, ...(config.quiet && { quiet: true }) })
   await ctx.plugin(BriefingService, {})
-  if (providers !== false) await ctx.plugin(models, { providers: route.providers })
+  if (providers !== false) await ctx.plugin(models, { providers: route.providers, ...config.clocks })
   for (const [key, plugin] of Object.entries(PARTS)) {
     const part = config[key as keyof typeof PARTS]
     if (part !== false) await ctx.plugin(plugin as Plugin<object>, part ?? {})

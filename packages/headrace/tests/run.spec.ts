@@ -70,9 +70,9 @@ it('--continue without a prompt says that nothing was acknowledged yet, or that 
 })
 
 it('--continue finishes a turn whose process was killed, without asking for its prompt again', async () => {
-  const server = await lab.serve((_, { index }) => (index === 0 ? { text: 'It was cut', stallAfter: 1 } : 'Whole.'))
+  const server = await lab.serve((_, { index }) => (index === 0 ? { reasoning: 'I think', text: 'It was cut', stallAfter: 2 } : 'Whole.'))
   const first = lab.start(['run', 'Go on', ...at(server)])
-  await first.seen(/It was cut/)
+  await first.seen(/I think/)
   first.child.kill('SIGKILL')
   await first.ended
   expect(await lab.prompt(server, ['--continue'])).toMatchObject({ code: 0, out: 'Whole.\n' })

@@ -129,7 +129,7 @@ function checkOpen(check: FieldCheck, data: Fields): void {
   if (data.format !== 'headrace') check.fail('format', 'must be "headrace": this is the log of something else')
   for (const field of ['writer', 'digest', 'id']) check.string(data, field)
   if (data.digest !== 'sha-256') check.tooNew(`its digests are made by ${JSON.stringify(data.digest)}`)
-  check.strings(data, 'cwd', 'parent', 'kind', 'title')
+  check.strings(data, 'cwd', 'parent', 'root', 'kind', 'title')
   if (data.at !== undefined) check.count(data, 'at')
   if (data.config !== undefined) checkModel(check, data)
   if (data.seed !== undefined) check.messages(data, 'seed')

@@ -61,6 +61,8 @@ export interface SessionOpen {
   /** Where a fork comes from, and the seq of the last event that was copied. */
   readonly parent?: string
   readonly at?: number
+  /** The session that the first of its parents began as: what providers' caches are told belongs together. */
+  readonly root?: string
   /** The messages that the history begins with. */
   readonly seed?: readonly Message[]
   readonly under?: Under
@@ -219,7 +221,7 @@ export type EventDraft<T extends EventType = EventType> = { [K in T]: { readonly
 /** The fields of each core type that this version knows: an event that is `required` may have no others. */
 export const CORE_FIELDS: { readonly [T in keyof CoreEvents]: { readonly [F in keyof Required<CoreEvents[T]>]: true } } & { readonly 'run/context': object } = {
   'session/open': {
-    version: true, format: true, writer: true, digest: true, id: true, cwd: true, config: true, parent: true, at: true, seed: true, under: true, kind: true, title: true, tools: true,
+    version: true, format: true, writer: true, digest: true, id: true, cwd: true, config: true, parent: true, at: true, root: true, seed: true, under: true, kind: true, title: true, tools: true,
     limits: true,
   },
   'session/title': { title: true, owner: true },

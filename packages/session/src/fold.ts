@@ -10,6 +10,8 @@ export class Fold {
   readonly surface = new Surface()
   readonly headers = new HeaderFold()
   readonly ledger = new Ledger()
+  /** The session that the log began as: its own id, or that of the first of its parents. */
+  root = ''
   /** The seq of the next event. */
   length = 0
 
@@ -17,7 +19,10 @@ export class Fold {
   apply(event: SessionEvent): void {
     if (event.seq !== this.length) throw new LogError(`event ${this.length} was expected here`, event.seq, 'LOG_GAP')
     if ((event.type === 'session/open') !== (event.seq === 0)) throw new LogError('a log begins with session/open, and has one', event.seq)
-    if (event.type === 'session/open') checkVersion(event.data.version)
+    if (event.type === 'session/open') {
+      checkVersion(event.data.version)
+      this.root = event.data.root ?? event.data.id
+    }
     this.ledger.apply(event)
     this.surface.apply(event, this.headers.header?.config.model)
     this.headers.apply(event)

@@ -23,7 +23,7 @@ export async function forkLog(store: SessionStore, parent: string, id: string, a
   const [open, ...rest] = events
   if (open?.type !== 'session/open' || (at !== undefined && events.length !== at + 1)) throw new LogError(`session ${parent} has no event ${at ?? 0} to fork at; its last is ${events.length - 1}`, at)
   const { under: _, ...data } = open.data
-  const own: SessionEvent = { ...open, data: { ...data, ...FORMAT, id, parent, at: events.length - 1 } }
+  const own: SessionEvent = { ...open, data: { ...data, ...FORMAT, id, parent, at: events.length - 1, root: open.data.root ?? parent } }
   const lease = await store.create(id)
   try {
     for (const digest of new Set(events.flatMap((event) => [...blobsOf(event)]))) {

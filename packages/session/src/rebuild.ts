@@ -74,7 +74,7 @@ export function partsAt(fold: Fold, session: string, seq: number, dispatch: Disp
   const boundary = fold.surface.boundary
   if (dispatch.purpose === undefined && boundary !== dispatch.boundary) throw new LogError(`it names boundary ${dispatch.boundary}, but ${boundary === undefined ? 'no step is open' : `the open step has ${boundary}`}`, seq)
   if (dispatch.purpose !== undefined && dispatch.boundary !== (boundary ?? seq)) throw new LogError(`it names boundary ${dispatch.boundary}, but ${boundary ?? seq} holds`, seq)
-  const parts = { session, dispatch: seq, header, history: fold.surface.snapshot() }
+  const parts = { session, dispatch: seq, header, history: fold.surface.snapshot(), root: fold.root }
   return dispatch.purpose === undefined ? parts : { ...parts, side: dispatch }
 }
 

@@ -137,6 +137,11 @@ export class Session {
     return this.fold.surface
   }
 
+  /** The session that the log began as: a fork's is its parent's. */
+  get root(): string {
+    return this.fold.root
+  }
+
   get headers(): Fold['headers'] {
     return this.fold.headers
   }

@@ -4,12 +4,15 @@ import { describe, expect, it } from 'vitest'
 import { type Told, conversation, requestOf } from './histories.ts'
 import { RULES, blocksOf } from './rules.ts'
 
+/** JSON whose shape is what is asked. */
+type Parsed = ReturnType<typeof JSON.parse>
+
 const blobs = { get: () => 'AAAA' } as unknown as ReadonlyMap<string, string>
 
 interface Case {
   readonly model: string
   readonly traits: Traits
-  readonly rules: (body: any) => string[]
+  readonly rules: (body: Parsed) => string[]
   readonly config?: object
 }
 
@@ -27,23 +30,23 @@ const CASES: Readonly<Record<string, Case>> = {
 }
 
 /** api-docs.deepseek.com, thinking mode with tools: `reasoning_content` on each answer with calls; and contents are texts. */
-function demanded({ messages }: any): string[] {
-  return messages.flatMap((message: any) => [
+function demanded({ messages }: Parsed): string[] {
+  return messages.flatMap((message: Parsed) => [
     ...message.tool_calls && typeof message.reasoning_content !== 'string' ? ['no reasoning_content'] : [], ...message.content !== null && typeof message.content !== 'string' ? ['content is a list'] : [],
   ])
 }
 
 /** docs.mistral.ai, and "Unexpected role 'user' after role 'tool'", "Tool call id was … but must be a-z, A-Z, 0-9, with a length of 9". */
-function mistral({ messages, stream_options: options }: any): string[] {
+function mistral({ messages, stream_options: options }: Parsed): string[] {
   return [
-    ...options ? ['stream_options'] : [], ...messages.flatMap((message: any, index: number) => [
+    ...options ? ['stream_options'] : [], ...messages.flatMap((message: Parsed, index: number) => [
       ...message.role === 'user' && messages[index - 1]?.role === 'tool' ? [`messages[${index}]: user behind tool`] : [],
-      ...(message.tool_calls ?? []).filter((call: any) => !/^[a-zA-Z0-9]{9}$/.test(call.id)).map((call: any) => `id ${call.id}`),
+      ...(message.tool_calls ?? []).filter((call: Parsed) => !/^[a-zA-Z0-9]{9}$/.test(call.id)).map((call: Parsed) => `id ${call.id}`),
     ]),
   ]
 }
 
-function bodyOf({ model, traits, config }: Case, told: readonly Told[], rest: Parameters<typeof requestOf>[2] = {}): any {
+function bodyOf({ model, traits, config }: Case, told: readonly Told[], rest: Parameters<typeof requestOf>[2] = {}): Parsed {
   const slash = model.indexOf('/')
   const request = requestOf(told, model, { ...rest, config: config ?? {} })
   return familyOf(traits).body({ request, target: { provider: model.slice(0, slash), model: model.slice(slash + 1) }, blobs } as never, traits).body

@@ -1,14 +1,17 @@
 import type { Protocol } from '@headrace/wire'
 
+/** JSON whose shape is what is asked. */
+type Parsed = ReturnType<typeof JSON.parse>
+
 /** What a family's published rules say against a body; nothing where it would be accepted. Each rule with its source. */
-type Checker = (body: any) => string[]
+type Checker = (body: Parsed) => string[]
 
 const NAME = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/
 const blank = (text: unknown): boolean => typeof text !== 'string' || text.trim() === ''
 const repeated = (list: readonly unknown[]): boolean => new Set(list).size < list.length
 
 /** OpenAI's OpenAPI document, `CreateChatCompletionRequest`, and the errors of the API. */
-function chat(body: any, { strictRoles = false }: { strictRoles?: boolean } = {}): string[] {
+function chat(body: Parsed, { strictRoles = false }: { strictRoles?: boolean } = {}): string[] {
   const problems: string[] = []
   const say = (problem: string): void => void problems.push(problem)
   if (!Array.isArray(body.messages) || body.messages.length === 0) say('messages: at least one')
@@ -17,14 +20,15 @@ function chat(body: any, { strictRoles = false }: { strictRoles?: boolean } = {}
   const ids: string[] = []
   for (const [index, message] of (body.messages ?? []).entries()) {
     const at = `messages[${index}]`
-    // "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'", "must be followed by tool messages responding to each 'tool_call_id'"
+    // "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'",
+    // "must be followed by tool messages responding to each 'tool_call_id'"
     if (message.role === 'tool') {
       if (owed[0] !== message.tool_call_id) say(`${at}: answers no call, or not in order`)
       owed = owed.slice(1)
       if (typeof message.content !== 'string') say(`${at}: content of a tool is a text`)
     } else {
       if (owed.length > 0) say(`${at}: calls without results before it`)
-      owed = (message.tool_calls ?? []).map((call: any) => call.id)
+      owed = (message.tool_calls ?? []).map((call: Parsed) => call.id)
     }
     for (const call of message.tool_calls ?? []) {
       ids.push(call.id)
@@ -36,9 +40,12 @@ function chat(body: any, { strictRoles = false }: { strictRoles?: boolean } = {}
     }
     if (message.role === 'assistant') {
       // "Invalid value for 'content': expected a string, got null" where there are no calls; Moonshot: "must not be empty"
-      if (!message.tool_calls && (message.content === null || (typeof message.content === 'string' && blank(message.content)))) say(`${at}: an empty answer`)
+      const isEmpty = message.content === null || (typeof message.content === 'string' && blank(message.content))
+      if (!message.tool_calls && isEmpty) say(`${at}: an empty answer`)
       if (message.tool_calls?.length === 0) say(`${at}: "[] is too short - 'messages.tool_calls'"`)
-    } else if (message.role !== 'tool' && (Array.isArray(message.content) ? message.content.length === 0 : blank(message.content))) say(`${at}: empty content`)
+    } else if (message.role !== 'tool' && (Array.isArray(message.content) ? message.content.length === 0 : blank(message.content))) {
+      say(`${at}: empty content`)
+    }
     if (strictRoles) {
       // Jinja templates of Gemma, Mistral, Qwen: "System message must be at the beginning", "Conversation roles must alternate user/assistant/user/assistant/..."
       if (message.role === 'system' && index > 0) say(`${at}: a system message behind the first`)
@@ -48,7 +55,7 @@ function chat(body: any, { strictRoles = false }: { strictRoles?: boolean } = {}
   }
   if (owed.length > 0) say('calls without results at the end')
   if (repeated(ids)) say('an id twice')
-  if (body.tools?.length === 0) say("tools: [] is too short")
+  if (body.tools?.length === 0) say('tools: [] is too short')
   return problems
 }
 
@@ -62,7 +69,7 @@ function isObjectText(text: string): boolean {
 }
 
 /** OpenAI's OpenAPI document, `CreateResponse` and `InputItem`; guides/reasoning, "Keeping reasoning items in context". */
-function responses(body: any): string[] {
+function responses(body: Parsed): string[] {
   const problems: string[] = []
   const say = (problem: string): void => void problems.push(problem)
   if (body.store !== false) say('store')
@@ -73,8 +80,8 @@ function responses(body: any): string[] {
     if (item.type === 'item_reference') say(`${at}: what the model sees is not in the body`)
     if (item.role !== undefined && !['user', 'assistant', 'developer'].includes(item.role)) say(`${at}: role ${item.role}`)
     const texts = Array.isArray(item.content) ? item.content : []
-    if (item.role === 'user' && texts.some((part: any) => !['input_text', 'input_image', 'input_file'].includes(part.type))) say(`${at}: part`)
-    if (item.role === 'assistant' && texts.some((part: any) => part.type !== 'output_text')) say(`${at}: part`)
+    if (item.role === 'user' && texts.some((part: Parsed) => !['input_text', 'input_image', 'input_file'].includes(part.type))) say(`${at}: part`)
+    if (item.role === 'assistant' && texts.some((part: Parsed) => part.type !== 'output_text')) say(`${at}: part`)
     if (item.role !== undefined && (typeof item.content === 'string' ? blank(item.content) : texts.length === 0)) say(`${at}: empty`)
     if (item.type === 'function_call') {
       if (calls.has(item.call_id)) say(`${at}: id twice`)
@@ -99,7 +106,7 @@ function responses(body: any): string[] {
 }
 
 /** docs.anthropic.com: api/messages, build-with-claude/{prompt-caching,extended-thinking}, and the errors of the API. */
-function anthropic(body: any): string[] {
+function anthropic(body: Parsed): string[] {
   const problems: string[] = []
   const say = (problem: string): void => void problems.push(problem)
   if (!(body.max_tokens > 0)) say('max_tokens: field required')
@@ -108,7 +115,7 @@ function anthropic(body: any): string[] {
   if (body.messages?.at(-1)?.role !== 'user') say('messages: the last one is the assistant’s')
   let owed: string[] = []
   const ids: string[] = []
-  const marked: any[] = [...(body.system ?? []), ...(body.tools ?? [])].filter((block) => block.cache_control)
+  const marked: Parsed[] = [...(body.system ?? []), ...(body.tools ?? [])].filter((block) => block.cache_control)
   for (const [index, { role, content }] of (body.messages ?? []).entries()) {
     const at = `messages.${index}`
     if (role !== 'user' && role !== 'assistant') say(`${at}: role ${role}`)
@@ -116,16 +123,16 @@ function anthropic(body: any): string[] {
     if (body.messages[index - 1]?.role === role) say(`${at}: two in a row`)
     // "all messages must have non-empty content"
     if (!Array.isArray(content) || content.length === 0) say(`${at}: no content`)
-    const results = content.filter((block: any) => block.type === 'tool_result').map((block: any) => block.tool_use_id)
+    const results = content.filter((block: Parsed) => block.type === 'tool_result').map((block: Parsed) => block.tool_use_id)
     // "`tool_use` ids were found without `tool_result` blocks immediately after", "unexpected `tool_use_id` found in `tool_result` blocks"
     if (JSON.stringify(results) !== JSON.stringify(owed)) say(`${at}: results ${results.join()} for calls ${owed.join()}`)
-    if (content.slice(0, results.length).some((block: any) => block.type !== 'tool_result')) say(`${at}: results are not first`)
-    owed = content.filter((block: any) => block.type === 'tool_use').map((block: any) => block.id)
+    if (content.slice(0, results.length).some((block: Parsed) => block.type !== 'tool_result')) say(`${at}: results are not first`)
+    owed = content.filter((block: Parsed) => block.type === 'tool_use').map((block: Parsed) => block.id)
     ids.push(...owed)
     for (const block of content) {
       // "text content blocks must be non-empty", "must contain non-whitespace text"
       const texts = block.type === 'tool_result' ? block.content ?? [] : [block]
-      if (texts.some((part: any) => part.type === 'text' && blank(part.text))) say(`${at}: blank text`)
+      if (texts.some((part: Parsed) => part.type === 'text' && blank(part.text))) say(`${at}: blank text`)
       if (block.type === 'tool_use') {
         if (!/^[a-zA-Z0-9_-]+$/.test(block.id)) say(`${at}: id ${block.id}`)
         if (!NAME.test(block.name)) say(`${at}: name ${block.name}`)
@@ -148,15 +155,16 @@ function anthropic(body: any): string[] {
   if (marked.length > 4) say(`${marked.length} breakpoints`)
   if (body.thinking?.type === 'enabled') {
     if (!(body.thinking.budget_tokens >= 1024 && body.thinking.budget_tokens < body.max_tokens)) say('thinking.budget_tokens')
-    // "Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block"
-    const open = body.messages.at(-1).content.some((block: any) => block.type === 'tool_result')
+    // "Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message
+    // must start with a thinking block"
+    const open = body.messages.at(-1).content.some((block: Parsed) => block.type === 'tool_result')
     if (open && !/thinking/.test(body.messages.at(-2).content[0].type)) say('the final answer does not start with thinking')
   }
   return problems
 }
 
 /** ai.google.dev: gemini-api/docs/{function-calling,thought-signatures}, api/generate-content, and the errors of the API. */
-function google(body: any, { signed = false }: { signed?: boolean } = {}): string[] {
+function google(body: Parsed, { signed = false }: { signed?: boolean } = {}): string[] {
   const problems: string[] = []
   const say = (problem: string): void => void problems.push(problem)
   if (!Array.isArray(body.contents) || body.contents.length === 0) say('contents is not specified')
@@ -168,15 +176,15 @@ function google(body: any, { signed = false }: { signed?: boolean } = {}): strin
     if (role !== 'user' && role !== 'model') say(`${at}: role ${role}`)
     // "contents.parts must not be empty."
     if (!Array.isArray(parts) || parts.length === 0) say(`${at}: no parts`)
-    const calls = parts.filter((part: any) => part.functionCall)
-    const results = parts.filter((part: any) => part.functionResponse)
+    const calls = parts.filter((part: Parsed) => part.functionCall)
+    const results = parts.filter((part: Parsed) => part.functionResponse)
     // "the number of function response parts is equal to the number of function call parts of the function call turn"
-    const names = results.map((part: any) => part.functionResponse.name)
+    const names = results.map((part: Parsed) => part.functionResponse.name)
     if (JSON.stringify(names) !== JSON.stringify(owed)) say(`${at}: responses ${names.join()} to calls ${owed.join()}`)
     if (results.length > 0 && results.length < parts.length) say(`${at}: something beside the responses`)
     // "function call turn comes immediately after a user turn or after a function response turn"
     if (calls.length > 0 && last !== 'user') say(`${at}: a call that nobody asked for`)
-    owed = calls.map((part: any) => part.functionCall.name)
+    owed = calls.map((part: Parsed) => part.functionCall.name)
     // "Function call is missing a thought_signature in functionCall parts", Gemini 3: the first of each step
     if (signed && calls.length > 0 && calls[0].thoughtSignature === undefined) say(`${at}: no signature`)
     for (const part of parts) {
@@ -196,13 +204,13 @@ function google(body: any, { signed = false }: { signed?: boolean } = {}): strin
 export const RULES = { chat, responses, anthropic, google } satisfies Record<string, Checker>
 
 /** What a wire shows of a body's messages: (role, block) with what steers the cache left out. Two bodies of one conversation share a beginning. */
-export function blocksOf(family: Protocol, body: any): string[] {
+export function blocksOf(family: Protocol, body: Parsed): string[] {
   const list = body.messages ?? body.input ?? body.contents
-  return list.flatMap((message: any) => {
+  return list.flatMap((message: Parsed) => {
     const { content, parts, ...rest } = message
     const inner: unknown[] = Array.isArray(content) ? content : parts ?? [typeof content === 'string' ? { type: 'text', text: content } : content ?? null]
     const head = family === 'openai-chat' && message.role === 'user' ? { role: 'user' } : rest
-    return inner.map((block: any) => {
+    return inner.map((block: Parsed) => {
       const { cache_control: _mark, ...shown } = block ?? {}
       return JSON.stringify([head, shown])
     })

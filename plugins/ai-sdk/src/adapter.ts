@@ -86,7 +86,12 @@ async function wire(source: ModelSource, options: AiSdkOptions, request: Request
   return { digest, adapter: await recordOf(model, options) }
 }
 
-async function prepared(source: ModelSource, options: AiSdkOptions, request: Request, tools: AdapterTools, signal: AbortSignal): Promise<{ readonly model: KnownModel; readonly call: Call }> {
+interface Prepared {
+  readonly model: KnownModel
+  readonly call: Call
+}
+
+async function prepared(source: ModelSource, options: AiSdkOptions, request: Request, tools: AdapterTools, signal: AbortSignal): Promise<Prepared> {
   const model = await modelOf(source, tools.model)
   const taking = takingOf(options, model.provider)
   const prompt = toPrompt(await mappingOf(request, tools, taking), taking, options, model.specificationVersion)
@@ -97,7 +102,8 @@ async function prepared(source: ModelSource, options: AiSdkOptions, request: Req
 async function recordOf({ provider, specificationVersion }: KnownModel, options: AiSdkOptions): Promise<AdapterRecord> {
   const { systemMessages, reasoning } = options
   const made = await options.package?.() ?? PACKAGE
-  return { ...made, options: digestOf({ provider, specificationVersion, ...(systemMessages && { systemMessages }), ...(reasoning && { reasoning }), mapping: PACKAGE.version }) }
+  const told = { provider, specificationVersion, ...(systemMessages && { systemMessages }), ...(reasoning && { reasoning }), mapping: PACKAGE.version }
+  return { ...made, options: digestOf(told) }
 }
 
 function secretsOf(options: AiSdkOptions): Secrets {

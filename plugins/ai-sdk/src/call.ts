@@ -29,7 +29,8 @@ const EFFORT: Readonly<Record<string, (effort: string) => JsonObject>> = {
 export function providerOptions(config: CallConfig, provider: string): JsonObject | undefined {
   const given = config.providerOptions as Readonly<Record<string, JsonObject>> | undefined
   const [key = provider, kind] = provider.split('.')
-  const effort = config.reasoningEffort === undefined ? {} : Object.hasOwn(EFFORT, key) ? EFFORT[key]!(config.reasoningEffort) : { reasoningEffort: config.reasoningEffort }
+  const { reasoningEffort } = config
+  const effort = reasoningEffort === undefined ? {} : Object.hasOwn(EFFORT, key) ? EFFORT[key]!(reasoningEffort) : { reasoningEffort }
   const own: JsonObject = { ...(kind === 'responses' && { store: false }), ...effort }
   if (Object.keys(own).length === 0) return given
   const name = kind === 'responses' ? 'openai' : key

@@ -145,5 +145,6 @@ function textAs<K extends string>(key: K, value: unknown): { readonly [P in K]?:
 function wordsOf(warning: Fields): string {
   const { type, feature, setting, details, message } = warning
   if (typeof message === 'string') return message
-  return `${String(type)}: ${String(feature ?? setting ?? 'something')}${details === undefined ? '' : ` (${String(details)})`}`
+  const text = (value: unknown): string => typeof value === 'string' ? value : JSON.stringify(value)
+  return `${text(type)}: ${text(feature ?? setting ?? 'something')}${details === undefined ? '' : ` (${text(details)})`}`
 }

@@ -12,7 +12,7 @@ export interface Config {
 
 export const Config: z<Config> = strict(z.object({
   models: z.dict(z.any()).description('By provider\'s name: { package, create?, options? }; or, in code, an AI SDK model or provider.'),
-})) as z<Config>
+}))
 
 /** A provider or model that cannot be registered. */
 export class AiSdkConfigError extends HeadraceError {

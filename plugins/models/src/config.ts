@@ -40,11 +40,11 @@ export interface Config {
   whole?: number
 }
 
-const clock = (): z<number> => z.natural().max(MAX_WAIT) as z<number>
+const clock = (): z<number> => z.natural().max(MAX_WAIT)
 
 const ProviderConfig: z<ProviderConfig> = z.object({
   baseURL: z.string().description('Where it is, e.g. `http://localhost:8000/v1`.'),
-  protocol: z.union(PROTOCOLS.map((name) => z.const(name))).description('The protocol it speaks.') as z<Protocol>,
+  protocol: z.union(PROTOCOLS.map((name) => z.const(name))).description('The protocol it speaks.'),
   apiKey: z.string().role('secret').description('The key. Better left to a variable.'),
   apiKeyEnv: z.string().description('The variable that holds the key.'),
   headers: z.dict(z.string().role('secret')).description('More headers.'),

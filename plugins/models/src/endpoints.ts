@@ -39,7 +39,7 @@ function toEndpoint(name: string, provider: ProviderConfig, preset: Preset | und
 
 /** `openai` elsewhere is a server that passes for OpenAI: those speak chat completions. */
 function traitsOf({ protocol, baseURL }: ProviderConfig, preset: Preset | undefined): Traits {
-  if (protocol !== undefined) return preset?.traits.family === protocol ? preset.traits : protocol === 'openai-chat' && preset?.name === 'openai' ? OPENAI_CHAT : { family: protocol } as Traits
+  if (protocol !== undefined) return preset?.traits.family === protocol ? preset.traits : protocol === 'openai-chat' && preset?.name === 'openai' ? OPENAI_CHAT : { family: protocol }
   if (!preset) return ANY
   return preset.name === 'openai' && baseURL !== undefined && !/\bapi\.openai\.com\b/.test(baseURL) ? OPENAI_CHAT : preset.traits
 }

@@ -1,4 +1,7 @@
 import { createModelServer } from '@headrace/model-server'
+import type { Chunk } from '@headrace/message'
+import { stopClock } from '@headrace/testing/clock'
+import { turns, until } from '@headrace/testing/gate'
 import { describe, expect, it } from 'vitest'
 import { endpoint, failed, rawServer, request, text, toolsFor, use } from './help.ts'
 
@@ -8,17 +11,13 @@ describe('an abort', () => {
   it('ends the attempt and the connection at once: before an answer and in the middle of one', async () => {
     for (const reply of [{ hang: true as const }, { text: 'some text that is streamed', stallAfter: 1 }]) {
       const controller = new AbortController()
-      let aborted = 0
-      const server = use(await createModelServer(() => {
-        setTimeout(() => {
-          aborted = Date.now()
-          controller.abort()
-        }, 50)
-        return reply
-      }))
-      const { failure } = await failed(endpoint(server.url), request(undefined, { signal: controller.signal }))
-      expect(failure).toEqual({ kind: 'aborted', message: 'the request was aborted' })
-      expect(Date.now() - aborted).toBeLessThan(1000)
+      const server = use(await createModelServer(() => reply))
+      const ending = failed(endpoint(server.url), request(undefined, { signal: controller.signal }))
+      await until(() => server.requests.length === 1)
+      // By then what a stream begins with has come, or not: either is a moment for an abort.
+      await turns()
+      controller.abort()
+      expect((await ending).failure).toEqual({ kind: 'aborted', message: 'the request was aborted' })
       await server.idle()
       expect(server.requests[0]!.outcome).toBe('aborted')
     }
@@ -58,30 +57,37 @@ describe('an abort', () => {
 
 describe('silence', () => {
   it('longer than the timeout ends the attempt, before an answer and in the middle of one', async () => {
+    const clock = stopClock()
     for (const reply of [{ hang: true as const }, { text: 'some text that is streamed', stallAfter: 1 }]) {
       const server = use(await createModelServer(() => reply))
-      const { failure } = await failed(endpoint(server.url, { firstByte: 100, idle: 100 }))
-      expect(failure).toEqual({ kind: 'timeout', message: 'hang' in reply ? 'local has not begun to answer after 0.1 s (its firstByte clock)' : 'local sent nothing for 0.1 s (its idle clock)' })
+      const ending = failed(endpoint(server.url, { firstByte: 100, idle: 100 }))
+      await until(() => server.requests.length === 1)
+      let over = false
+      void ending.finally(() => (over = true))
+      while (!over) await clock.pass(100)
+      const { failure } = await ending
+      const told = 'hang' in reply ? 'local has not begun to answer after 0.1 s (its firstByte clock)' : 'local sent nothing for 0.1 s (its idle clock)'
+      expect(failure).toEqual({ kind: 'timeout', message: told })
       await server.idle()
       expect(server.requests[0]!.outcome).toBe('aborted')
     }
   })
 
   it('shorter than the timeout does not, however long the whole takes', async () => {
+    const clock = stopClock()
     const server = use(await createModelServer(() => ({ text: 'x'.repeat(80), chunkSize: 10, delay: 100 })))
-    const chunks = []
-    for await (const chunk of endpoint(server.url, { idle: 400 }).stream(request(), noBlobs)) chunks.push(chunk)
-    expect(text(chunks)).toBe('x'.repeat(80))
-  })
-
-  it('of the consumer is not the model’s', async () => {
-    const server = use(await createModelServer(() => ({ text: 'x'.repeat(32), chunkSize: 16 })))
-    const chunks = []
-    for await (const chunk of endpoint(server.url, { idle: 50 }).stream(request(), noBlobs)) {
-      chunks.push(chunk)
-      await new Promise((resolve) => setTimeout(resolve, 120))
+    const chunks: Chunk[] = []
+    const reading = (async () => {
+      for await (const chunk of endpoint(server.url, { idle: 400 }).stream(request(), noBlobs)) chunks.push(chunk)
+    })()
+    await until(() => server.requests.length === 1)
+    for (let piece = 1; piece <= 8; piece++) {
+      await clock.pass(100)
+      await until(() => text(chunks).length >= piece * 10)
     }
-    expect(text(chunks)).toBe('x'.repeat(32))
+    await clock.pass(100)
+    await reading
+    expect(text(chunks)).toBe('x'.repeat(80))
   })
 })
 
@@ -107,7 +113,11 @@ describe('a long answer', () => {
       if (chunk.type !== 'text') continue
       taken++
       if (taken === 3) {
-        await new Promise((resolve) => setTimeout(resolve, 500))
+        // Nothing is written any more once all buffers on the way are full.
+        for (let seen = -1; seen !== written;) {
+          seen = written
+          await turns(200)
+        }
         break
       }
     }

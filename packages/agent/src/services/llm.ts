@@ -1,6 +1,6 @@
 import { type Context, Service } from 'cordis'
-import type { Chunk, Request } from '@headrace/message'
-import type { Adapter } from '../contract/adapter.ts'
+import { type Chunk, type Request, splitModel } from '@headrace/message'
+import type { Adapter, AdapterTools, WireRecord } from '../contract/adapter.ts'
 import { AgentError } from '../contract/error.ts'
 import { pluginOf } from '../seams/owner.ts'
 import type { AdapterRegistry } from '../turn/adapters.ts'
@@ -23,6 +23,12 @@ export interface LlmService {
   providers(): readonly string[]
   /** Models that a provider knows of; empty where it cannot tell. @throws AgentError for an unknown provider; ModelError */
   models(provider: string): Promise<readonly string[]>
+  /**
+   * Makes the body of a request again, and sends nothing; `undefined` where its provider's adapter cannot.
+   *
+   * @throws AgentError for an unknown provider; ModelError
+   */
+  wire(request: Request, blob?: AdapterTools['blob']): Promise<WireRecord | undefined>
   /** Sends a request that belongs to no session. One that carries a session id is refused unless its loop logged it (L1). */
   stream(request: Request): AsyncIterable<Chunk>
 }
@@ -55,6 +61,13 @@ export function llmService(registry: AdapterRegistry): new (ctx: Context) => Ser
       const refusal = registry.refusal(provider)
       if (refusal !== undefined) throw new AgentError('PROVIDER_UNKNOWN', refusal)
       return (await adapters.get(provider)!.adapter.models?.()) ?? []
+    }
+
+    async wire(request: Request, blob: AdapterTools['blob'] = async () => undefined): Promise<WireRecord | undefined> {
+      const parts = splitModel(request.config.model)
+      const refusal = registry.refusal(parts.provider)
+      if (refusal !== undefined) throw new AgentError('PROVIDER_UNKNOWN', refusal)
+      return adapters.get(parts.provider)!.adapter.wire?.(request, Object.freeze({ ...parts, blob }))
     }
 
     stream(request: Request): AsyncIterable<Chunk> {

@@ -225,7 +225,7 @@ export class Loop {
     if (!base || anchor) host.header.seed.settle()
     session.checkDispatch(dispatch)
     await session.flush()
-    const data = assembleRequest({ session: session.id, dispatch: dispatch.seq, header: session.headers.header!, history: at.history })
+    const data = assembleRequest({ session: session.id, dispatch: dispatch.seq, header: session.headers.header!, history: at.history, root: session.root })
     const request: Request = Object.freeze(Object.defineProperty(data, 'signal', { value: turn.signal, enumerable: true }) as Request)
     return this.receive(running, request, at.seq)
   }

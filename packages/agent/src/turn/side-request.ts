@@ -49,7 +49,7 @@ export async function ask(host: AskHost, plugin: string, inputs: readonly Contri
   session.checkDispatch({ type: 'request/dispatch', seq: dispatch, time: 0, data })
   await session.flush()
   const signal = AbortSignal.any([ending, turn?.signal, options.signal].filter((one) => one !== undefined))
-  const assembled = assembleRequest({ session: session.id, dispatch, header, history, side: data })
+  const assembled = assembleRequest({ session: session.id, dispatch, header, history, side: data, root: session.root })
   return receive(host, Object.freeze(Object.defineProperty(assembled, 'signal', { value: signal, enumerable: true }) as Request))
 }
 

@@ -10,6 +10,7 @@ import type { SkillsOptions } from './commands/skills.ts'
 import type { StartOptions } from './commands/start.ts'
 import type { ExportCommand, ImportCommand } from './commands/transfer.ts'
 import type { VerifyOptions } from './commands/verify.ts'
+import type { WireOptions } from './commands/verify-wire.ts'
 import { Terminal } from './show/terminal.ts'
 
 // What a command needs is loaded when it runs: a whole agent takes its time.
@@ -17,6 +18,7 @@ const commands = {
   run: async () => (await import('./commands/run.ts')).run,
   explain: async () => (await import('./commands/explain.ts')).explain,
   verify: async () => (await import('./commands/verify.ts')).verify,
+  verifyWire: async () => (await import('./commands/verify-wire.ts')).verifyWire,
   skills: async () => (await import('./commands/skills.ts')).skills,
   start: async () => (await import('./commands/start.ts')).start,
   check: async () => (await import('./commands/check.ts')).check,
@@ -24,7 +26,7 @@ const commands = {
   create: async () => (await import('./commands/create.ts')).createPlugin,
 }
 
-/** Runs a command line. Returns the exit code: 0 done, 1 failed, 2 usage, 130 cancelled. */
+/** Runs a command line. Returns the exit code: 0 done, 1 failed, 2 usage, 3 without a whole answer, 130 cancelled. */
 export async function main(argv: readonly string[]): Promise<number> {
   const terminal = new Terminal(process.stdout, process.stderr, process.env)
   const debug = argv.includes('--debug')
@@ -69,15 +71,25 @@ function program(terminal: Terminal, done: (code: number) => void): Command {
     .description('rebuild every request from the log and compare; exit code 1 where one differs')
     .argument('<session>', 'id of a session, "last" (this folder\'s newest), or a .jsonl file')
     .option('--digest', 'print the last chain too; kept elsewhere, it proves that nobody recomputed the log')
+    .option('--wire', 'make each body again, without sending it, and compare; exit code 1 where one differs, 2 where one cannot be compared')
+    .option('--app <file>', 'with --wire: the app whose adapters make the bodies, in the place of the usual set')
     .option('--store <where>', STORE)
     .option('--json', 'as JSON')
-    .action(async (what: string, options: VerifyOptions) => done(await (await commands.verify())(what, options, terminal)))
+    .action(async (what: string, options: VerifyOptions & WireOptions & { readonly wire?: true }) => {
+      done(options.wire ? await (await commands.verifyWire())(what, options, terminal) : await (await commands.verify())(what, options, terminal))
+    })
   debug(root.command('skills'))
     .description('list the skills that an agent in this folder could open, and what is wrong with the others')
     .option('--cwd <folder>', 'the folder it would work in (default: this one)')
     .option('--json', 'a JSON line for each')
     .action(async (options: SkillsOptions) => done(await (await commands.skills())(options, terminal)))
   return root
+}
+
+/** @throws UsageError */
+function whole(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`${JSON.stringify(text.slice(0, 40))} is no whole number`)
+  return Number(text)
 }
 
 function defineRun(root: Command, terminal: Terminal, done: (code: number) => void): void {
@@ -87,6 +99,10 @@ function defineRun(root: Command, terminal: Terminal, done: (code: number) => vo
     .option('--cwd <folder>', 'the folder it works in (default: this one)')
     .option('--model <provider/model>', 'e.g. deepseek/deepseek-chat (default: HEADRACE_MODEL)')
     .option('--base-url <url>', 'an OpenAI-compatible endpoint (default: HEADRACE_BASE_URL)')
+    .option('--window <tokens>', 'the window of a model that is not known by name', whole)
+    .option('--first-byte <seconds>', 'wait so long for an answer to begin; 0 is for ever (default: 900)', whole)
+    .option('--idle <seconds>', 'wait so long between two bytes of an answer; 0 is for ever (default: 300)', whole)
+    .option('--whole <seconds>', 'wait so long for a whole answer; 0 is for ever (default: 0)', whole)
     .option('--app <file>', 'the app that a YAML file describes, in the place of the usual set')
     .option('--session <id>', 'go on with this session, or begin it under this id')
     .option('--continue', 'go on with the newest session of this folder; without a prompt, finish what is open or queued')
@@ -139,7 +155,7 @@ const RUN_HELP = `
 A key comes from the provider's variable (OPENAI_API_KEY, DEEPSEEK_API_KEY, …) or HEADRACE_API_KEY, never from an argument.
 With --base-url a known provider in front of the model is reached there; any other name is sent to it as it is.
 HEADRACE_BASE_URL goes with HEADRACE_MODEL, and with models that name no known provider.
-Ctrl-C cancels the turn, a second one leaves. Exit codes: 0 done, 1 ended otherwise, 2 usage, 130 cancelled.
+Ctrl-C cancels the turn, a second one leaves. Exit codes: 0 done, 1 ended otherwise, 2 usage, 3 no whole answer, 130 cancelled.
 
   headrace run "Why does the test fail?" --model deepseek/deepseek-chat
   headrace run "Fix it." --continue --yes

@@ -97,7 +97,7 @@ function messagesOf(mapping: Mapping, traits: ChatTraits, system: string | undef
         pushUser(messages, line.parts, traits)
         break
       }
-      case 'assistant': messages.push(toAssistant(line, traits, mapping)); break
+      case 'assistant': messages.push(toAssistant(line, traits)); break
       case 'results': {
         let number = 0
         for (const { id, parts } of line.results) {
@@ -146,7 +146,7 @@ function says({ content }: AssistantMessage): boolean {
   return content.some((block) => block.type === 'tool-call' || (block.type === 'text' && !isBlankText(block.text)))
 }
 
-function toAssistant({ blocks, kinship }: Extract<Line, { role: 'assistant' }>, traits: ChatTraits, { target }: Mapping): JsonObject {
+function toAssistant({ blocks, kinship }: Extract<Line, { role: 'assistant' }>, traits: ChatTraits): JsonObject {
   const calls = blocks.filter((block): block is SentCall => block.type === 'tool-call')
   const text = blocks.filter((block): block is TextBlock => block.type === 'text').map((block) => block.text).join('')
   const content = isBlankText(text) ? null : text
@@ -156,7 +156,7 @@ function toAssistant({ blocks, kinship }: Extract<Line, { role: 'assistant' }>, 
     content: traits.reasoning === 'thinking' && reasoning !== undefined ? thinking(reasoning, content) : content,
     ...toReasoning(blocks, reasoning, calls.length > 0, kinship, traits),
     tool_calls: calls.length === 0 ? undefined : calls.map((call) => toCall(call, kinship)),
-  } satisfies Record<string, unknown>) as unknown as JsonObject & typeof target
+  } satisfies Record<string, unknown>)
 }
 
 function reasoningOf(blocks: readonly SaidBlock[]): string | undefined {

@@ -48,7 +48,7 @@ function bodyOf(mapping: Mapping, { thinks = (model) => !UNTHINKING.test(model) 
     prompt_cache_key: root,
     store: false,
     stream: true,
-  }) as JsonObject
+  })
   return { body: withOptions(body, config.providerOptions), unsaid: config.stop === undefined ? [] : ['stop'] }
 }
 

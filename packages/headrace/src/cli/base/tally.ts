@@ -1,4 +1,5 @@
 import { NO_USAGE, type Usage, addUsage, textOf } from '@headrace/message'
+import { costOf, modelInfo } from '@headrace/tokens'
 import type { ErrorRecord, SessionEvent, TurnFinish, TurnReason } from '@headrace/session'
 
 /** What became of a run: of its one turn, or of all that a queue held. */
@@ -16,6 +17,8 @@ export interface Summary {
   readonly turns: number
   readonly steps: number
   readonly usage: Usage
+  /** US dollars, where the rates of every model that was used are known. */
+  readonly cost?: number
 }
 
 /** Counts a run while its events pass by. */
@@ -27,6 +30,10 @@ export class Tally {
   private turns = 0
   private steps = 0
   private usage = NO_USAGE
+  private model = ''
+  private cost: number | undefined = 0
+  /** Of dispatches that have not ended: a side request may be another model's. */
+  private readonly asked = new Map<number, string>()
 
   constructor(session: string, store?: string) {
     this.session = session
@@ -37,17 +44,29 @@ export class Tally {
     switch (event.type) {
       case 'step/start': this.steps++; return
       case 'assistant/message': this.text = textOf(event.data.message); return
-      case 'request/end': if (event.data.usage) this.usage = addUsage(this.usage, event.data.usage); return
+      case 'request/header': this.model = event.data.header.config.model; return
+      case 'request/header-delta': this.model = event.data.delta.config?.model ?? this.model; return
+      case 'request/dispatch': this.asked.set(event.seq, event.data.config?.model ?? this.model); return
+      case 'request/end': return this.bill(event.data)
       case 'turn/end':
         this.turns++
         if (!this.ended || this.ended.reason === 'done') this.ended = event.data
     }
   }
 
+  private bill({ dispatch, usage }: SessionEvent<'request/end'>['data']): void {
+    const model = this.asked.get(dispatch)
+    this.asked.delete(dispatch)
+    if (!usage) return
+    this.usage = addUsage(this.usage, usage)
+    const cost = costOf(usage, model === undefined ? undefined : modelInfo(model))
+    this.cost = cost === undefined || this.cost === undefined ? undefined : this.cost + cost
+  }
+
   /** @param otherwise what became of the run where no turn ended in the log */
   summary(otherwise: { readonly reason: Summary['reason']; readonly error?: ErrorRecord }): Summary {
-    const { session, store, text, turns, steps, usage } = this
+    const { session, store, text, turns, steps, usage, cost } = this
     const { reason, error, finish } = this.ended ?? { ...otherwise, finish: undefined }
-    return { session, ...(store !== undefined && { store }), reason, ...(error && { error }), ...(finish && { finish }), text, turns, steps, usage }
+    return { session, ...(store !== undefined && { store }), reason, ...(error && { error }), ...(finish && { finish }), text, turns, steps, usage, ...(cost !== undefined && cost > 0 && { cost: Math.round(cost * 1e6) / 1e6 }) }
   }
 }

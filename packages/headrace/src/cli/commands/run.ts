@@ -8,7 +8,7 @@ import type { Context } from 'cordis'
 import type { Config } from '../../plugin.ts'
 import { ENDPOINT, isHttpUrl, providerOf, routeOf } from '../../route.ts'
 import { boot, bootFile, shutDown } from '../base/app.ts'
-import { CANCELLED, CommandError, DONE, FAILED, UsageError } from '../base/error.ts'
+import { CANCELLED, CommandError, DONE, FAILED, NO_ANSWER, UsageError } from '../base/error.ts'
 import { Interrupts } from '../base/interrupts.ts'
 import { type StoreOptions, foldOf, folderOf, newestIn, storeOf, storePlugin } from '../base/store.ts'
 import { type Summary, Tally } from '../base/tally.ts'
@@ -22,6 +22,12 @@ export interface RunOptions extends StoreOptions {
   readonly cwd?: string
   readonly model?: string
   readonly baseUrl?: string
+  /** Tokens. */
+  readonly window?: number
+  /** Seconds. */
+  readonly firstByte?: number
+  readonly idle?: number
+  readonly whole?: number
   readonly session?: string
   readonly continue?: true
   readonly yes?: true
@@ -174,12 +180,17 @@ function configOf(options: RunOptions, found: Found | undefined): Config {
   }
   if (provider === ENDPOINT && baseURL === undefined) throw new UsageError('where is the endpoint? Say so with --base-url, or set HEADRACE_BASE_URL')
   if (baseURL !== undefined && !isHttpUrl(baseURL)) throw new UsageError('the base URL must be an http(s) URL; give one such as "http://localhost:8000/v1"')
-  return { ...(model !== undefined && { model }), ...(baseURL !== undefined && { baseURL }) }
+  return { ...(model !== undefined && { model }), ...(baseURL !== undefined && { baseURL }), ...waitsOf(options), ...(options.window !== undefined && { compaction: { window: options.window } }) }
 }
 
 /** The model that was asked for; a name alone is of the logged model's provider, unless it is said where it is. */
 function modelOf({ model, baseUrl }: RunOptions, logged: string | undefined): string | undefined {
   return model === undefined || baseUrl !== undefined || logged === undefined ? model : resolveModel({ model }, logged).model
+}
+
+function waitsOf({ firstByte, idle, whole }: RunOptions): Pick<Config, 'clocks'> {
+  const given = Object.entries({ firstByte, idle, whole }).flatMap(([name, seconds]) => seconds === undefined ? [] : [[name, seconds * 1000]])
+  return given.length === 0 ? {} : { clocks: Object.fromEntries(given) as NonNullable<Config['clocks']> }
 }
 
 async function agentOf(app: Context, { found, id, cwd }: Plan, options: RunOptions, baseURL: string | undefined): Promise<Agent> {
@@ -223,8 +234,8 @@ function askedOn(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Pick<Per
   return input.isTTY && output.isTTY ? { terminal: { input, output } } : {}
 }
 
-function exitCode({ reason }: Summary): number {
-  if (reason === 'done') return DONE
+function exitCode({ reason, finish }: Summary): number {
+  if (reason === 'done') return finish === undefined || finish === 'stop' || finish === 'tool-calls' ? DONE : NO_ANSWER
   return reason === 'cancelled' || reason === 'withdrawn' ? CANCELLED : FAILED
 }
 

@@ -22,6 +22,11 @@ export class Terminal {
     err.on('error', () => undefined)
   }
 
+  /** A person sees stdout; else it is read by a program. */
+  get isShown(): boolean {
+    return this.out.isTTY === true
+  }
+
   /** Aborted when stdout was closed by whoever read it. */
   get closed(): AbortSignal {
     return this.closing.signal

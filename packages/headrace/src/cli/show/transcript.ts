@@ -16,7 +16,8 @@ export class Transcript implements Audience {
   }
 
   chunk(chunk: Chunk): void {
-    if (chunk.type === 'text') this.terminal.text(chunk.text)
+    // A program gets an answer when it is one: half of it cannot be taken back when the request goes out again.
+    if (chunk.type === 'text' && this.terminal.isShown) this.terminal.text(chunk.text)
     if (chunk.type === 'reasoning') this.terminal.aside(chunk.text)
   }
 
@@ -32,6 +33,7 @@ export class Transcript implements Audience {
         this.failed = event.data.error?.message
         return
       case 'assistant/message':
+        if (!terminal.isShown) terminal.text(textOf(event.data.message))
         for (const call of callsOf(event.data.message)) terminal.note(`→ ${brief(call.name, 64)} ${shownArguments(call.arguments)}`)
         return
       case 'tool/result': {
@@ -40,19 +42,22 @@ export class Transcript implements Audience {
         const failed = event.data.outcome !== 'done'
         return terminal.note(`${failed ? '✗' : '←'} ${brief(block.name, 64)}: ${shownResult(textOf(block))}`)
       }
+      case 'retry/again': return event.data.delay < 1_000 ? undefined : terminal.note(`… waits ${count(Math.round(event.data.delay / 1000))} s for the provider`)
       case 'user/message': if (event.data.owner !== 'user') terminal.note(`+ ${nameText(event.data.owner)}: ${brief(textOf(event.data.message), 200)}`)
     }
   }
 
-  end({ session, store, reason, error, finish, steps, usage }: Summary): void {
+  end({ session, store, reason, error, finish, steps, usage, cost }: Summary): void {
     const { terminal } = this
     terminal.breakLines()
     if (finish === 'length') terminal.warn('headrace: warning: the answer was cut off at the model\'s output limit')
+    if (finish === 'refusal') terminal.warn('headrace: warning: the model, or its provider, refused to answer')
+    if (finish === 'other') terminal.warn('headrace: warning: the model stopped for a reason that its provider does not explain')
     if (finish === 'empty' && reason === 'done') terminal.warn('headrace: warning: the model ended its turn without a word')
     if (reason === 'cancelled' || reason === 'withdrawn') terminal.warn(`headrace: ${error?.message ?? 'cancelled'}`)
     else if (reason !== 'done') terminal.warn(`headrace: ${reason === 'error' ? '' : `the turn ended with "${reason}": `}${error?.message ?? 'the turn failed'}`)
     const made = steps === 0 ? 'nothing was sent' : `${steps} step${steps === 1 ? '' : 's'}`
-    terminal.note([made, ...shownUsage(usage), `session ${session}${shownStore(store)}`].join(' · '))
+    terminal.note([made, ...shownUsage(usage), ...(cost === undefined ? [] : [`$${cost.toFixed(4)}`]), `session ${session}${shownStore(store)}`].join(' · '))
   }
 }
 
