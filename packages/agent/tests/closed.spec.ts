@@ -1,6 +1,7 @@
 import * as agentPlugin from '@headrace/agent'
 import * as internal from '@headrace/agent/internal'
 import { type Harness, harness } from '@headrace/testing'
+import type { Context } from 'cordis'
 import { describe, expect, it, onTestFinished } from 'vitest'
 
 const SERVICES = ['sessions', 'llm', 'tools', 'system', 'agents'] as const
@@ -71,6 +72,20 @@ describe('no field leads past the services (L1, L14)', () => {
     expect((ctx.system as unknown as Record<string, unknown>).registry).toBeUndefined()
     expect((ctx.agents as unknown as Record<string, unknown>).live).toBeUndefined()
   })
+})
+
+it('a context that says whose it is signs for nobody else', async () => {
+  const made = await app()
+  const forging = { name: 'forging', inject: ['agents'], apply: async (ctx: Context) => {
+    ctx.on('agent/pre-step', async (agent, _turn, _step, next) => {
+      const forged = agent.ctx.extend({ [Symbol.for('headrace.author')]: 'honest' })
+      forged.system.section({ key: 'k', content: 'Forged.' })
+      return next()
+    })
+  } }
+  await made.ctx.plugin(forging)
+  await made.run('Hi')
+  expect(made.agent.session.requestHeader()!.owners.system!.map(({ owner }) => owner)).not.toContain('honest/k')
 })
 
 describe('@headrace/agent/internal', () => {

@@ -1,5 +1,5 @@
 import type { Context } from 'cordis'
-import { kAuthor, kScope, scopePlugin } from '../seams/owner.ts'
+import { authoredBy, kScope, scopePlugin } from '../seams/owner.ts'
 
 /** The contexts whose plugins, listeners and tools serve one agent alone, and go with it. Its fiber is made on first use. */
 export class AgentScope {
@@ -18,7 +18,7 @@ export class AgentScope {
   contextOf(plugin: string): Context {
     this.scoped ??= this.home.extend({ [kScope]: this.agent }).plugin(scopePlugin).ctx
     let ctx = this.contexts.get(plugin)
-    if (!ctx) this.contexts.set(plugin, (ctx = this.scoped.extend({ [kAuthor]: plugin })))
+    if (!ctx) this.contexts.set(plugin, (ctx = this.scoped.extend(authoredBy(plugin))))
     return ctx
   }
 

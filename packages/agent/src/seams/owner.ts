@@ -6,7 +6,25 @@ import type { Owner } from '@headrace/message'
 export const kScope = Symbol.for('headrace.scope')
 
 /** On a context that a plugin took from its view of an agent: the plugin. */
-export const kAuthor = Symbol.for('headrace.author')
+const kAuthor = Symbol.for('headrace.author')
+
+/** A plugin's name, as only this file writes it: on a context of its own a plugin may put anything, and signs for nobody else (L14). */
+class Author {
+  readonly #plugin: string
+
+  constructor(plugin: string) {
+    this.#plugin = plugin
+  }
+
+  static nameOf(value: unknown): string | undefined {
+    return typeof value === 'object' && value !== null && #plugin in value ? value.#plugin : undefined
+  }
+}
+
+/** What a context is extended with to be a plugin's. */
+export function authoredBy(plugin: string): object {
+  return { [kAuthor]: new Author(plugin) }
+}
 
 /** The plugin that `agent.ctx` runs in; what is registered there directly is whose view of the agent it was taken from. */
 export const scopePlugin = { name: 'agent-scope', inject: ['sessions', 'llm', 'tools', 'system', 'agents'], apply: (): void => undefined }
@@ -26,7 +44,7 @@ export function serves(ctx: Context, agent: string): boolean {
 export function pluginOf(ctx: Context): string {
   const name = nameOfPlugin(ctx, scopePlugin.apply)
   if (name !== undefined) return name.toWellFormed().replace(/\s+/g, '-').replace(/^app(?=\/|$)/, 'app-plugin')
-  return (Reflect.get(ctx, kAuthor) as string | undefined) ?? 'app'
+  return Author.nameOf(Reflect.get(ctx, kAuthor)) ?? 'app'
 }
 
 /** How one signs (L14): `plugin/key` where a key was given; else the app signs `app`, and a plugin with where it acts. */
