@@ -11,8 +11,8 @@ afterEach(() => {
 
 /** Turns with what tells the time, by a clock of its own: `time` is given how many events are in the log. */
 async function timed(time: (length: number) => number): Promise<Harness & { readonly nows: readonly number[] }> {
-  let made: Harness | undefined
-  vi.spyOn(Date, 'now').mockImplementation(() => time(made?.agent.session.length ?? 0))
+  const begun: Harness[] = []
+  vi.spyOn(Date, 'now').mockImplementation(() => time(begun[0]?.agent.session.length ?? 0))
   const nows: number[] = []
   const clock = plugin('clock', (ctx) => {
     ctx.system.section({ key: 'since', content: (agent) => `It is ${agent.now}.` })
@@ -20,7 +20,8 @@ async function timed(time: (length: number) => number): Promise<Harness & { read
     ctx.tools.define({ name: 'time', description: 'The time.', parameters: { type: 'object' }, execute: (_input, { agent }) => `${agent.now}` })
     ctx.on('session/event', (agent) => void nows.push(agent.now))
   })
-  made = await app({ script: [calls('time'), 'Done.', calls('time'), 'Done.'], plugins: [BriefingService, clock, [environment, { git: false, timeZone: 'UTC' }]] })
+  const made = await app({ script: [calls('time'), 'Done.', calls('time'), 'Done.'], plugins: [BriefingService, clock, [environment, { git: false, timeZone: 'UTC' }]] })
+  begun.push(made)
   for (const prompt of ['One.', 'Two.']) await made.run(prompt)
   return Object.assign(made, { nows })
 }

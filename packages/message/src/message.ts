@@ -178,7 +178,7 @@ export function keyOf(input: unknown, at: string): string | undefined {
   const { key } = input as { readonly key?: unknown }
   if (key === undefined) return undefined
   if (typeof key !== 'string' || key === '' || !key.isWellFormed()) refuse(`${at}.key`, `must be a name, not ${shown(key)}`)
-  return key as string
+  return key
 }
 
 function contribution(role: Contribution['role'], content: Contribution['content']): Contribution {

@@ -70,7 +70,7 @@ export class AgentView implements Agent {
   steer(input: ContributionInput): TurnHandle {
     const isInput = this.plugin === 'app' && (!isObject(input) || (input.key === undefined && input.role !== 'system'))
     if (!isInput) return this.woken(this.#core.steer(input, ownerOf(this.plugin, keyOf(input, 'steer'), 'steer')))
-    const content: ContentInput = isObject(input) ? toContribution(input, 'steer').content : input as ContentInput
+    const content: ContentInput = isObject(input) ? toContribution(input, 'steer').content : input
     return this.woken(this.#core.inbox.prompt(content, this.plugin, { steer: this.#core.running !== undefined }))
   }
 

@@ -12,6 +12,16 @@ export interface KeyedPlace extends Place {
   readonly scope: string | undefined
 }
 
+/** What a registry takes beside key and order. */
+export interface KeyedShape {
+  /** What content may be, in words. */
+  readonly content: string
+  /** Fields of its own. */
+  readonly more?: readonly string[]
+  /** Whether content fits that is neither a text nor a function. Default: none does. */
+  allows?(content: unknown): boolean
+}
+
 /** Where things with a key are registered: checks them, and has each key of a plugin once. */
 export class KeyedRegistry {
   /** The call, e.g. `ctx.system.section`. */
@@ -28,24 +38,24 @@ export class KeyedRegistry {
   /**
    * Refuses what is registered wrongly, in JavaScript too: a wrong type, a key that nobody reads, no content.
    *
-   * @param shape what content may be, in words; fields that it may have beside key, order and content; whether other content fits
    * @throws AgentError
    */
-  place(ctx: Context, given: unknown, shape: { readonly content: string; readonly more?: readonly string[]; readonly allows?: (content: unknown) => boolean }): KeyedPlace {
+  place(ctx: Context, given: unknown, shape: KeyedShape): KeyedPlace {
     const plugin = pluginOf(ctx)
     const fail = (problem: string): never => {
       throw new AgentError('REGISTRATION_INVALID', `plugin ${plugin}: ${this.call}() ${problem}`)
     }
-    const { more = [], allows = () => false } = shape
-    const fields = ['key', 'order', 'content', ...more]
+    const fields = ['key', 'order', 'content', ...shape.more ?? []]
     if (!isPlainObject(given)) return fail(`takes { ${fields.join(', ')} }, not ${describe(given)}`)
     const { key, order = 0, content } = given
-    if (typeof key !== 'string' || key === '') return fail(`needs a key, a text that is unique in its plugin; ${key === undefined ? 'it has none' : `it is ${describe(key)}`}`)
+    if (typeof key !== 'string' || key === '') {
+      return fail(`needs a key, a text that is unique in its plugin; ${key === undefined ? 'it has none' : `it is ${describe(key)}`}`)
+    }
     const at = (problem: string): never => fail(`of ${JSON.stringify(key)} ${problem}`)
     const unknown = Object.keys(given).find((field) => !fields.includes(field))
     if (unknown !== undefined) at(`has no ${JSON.stringify(unknown)}${nearest(unknown, fields)}; it takes ${fields.join(', ')}`)
     if (typeof order !== 'number' || !Number.isFinite(order)) at(`needs a number as order, not ${describe(order)}`)
-    if (typeof content !== 'string' && typeof content !== 'function' && !allows(content)) {
+    if (typeof content !== 'string' && typeof content !== 'function' && !shape.allows?.(content)) {
       disown(content)
       at(`needs content, ${shape.content}; ${content === undefined ? 'it has none' : `it is ${describe(content)}`}`)
     }
