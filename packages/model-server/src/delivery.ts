@@ -2,14 +2,15 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type ReplyError, errorBody, errorHeaders } from './error.ts'
 import type { Answer, Completion } from './reply.ts'
+import type { Protocol } from './protocols.ts'
 import type { OpenRequest } from './request.ts'
-import { chunkBody, deltas, usageChunk, wholeBody } from './wire.ts'
 
 /** Where an answer goes: the response, the record that says what became of it, and the signal that it is no use any more. */
 export interface Target {
   readonly response: ServerResponse
   readonly request: OpenRequest
   readonly signal: AbortSignal
+  readonly protocol: Protocol
 }
 
 /** Sends a JSON body with its length. */
@@ -17,9 +18,9 @@ export function sendJson(response: ServerResponse, status: number, value: object
   sendText(response, status, JSON.stringify(value), { 'content-type': 'application/json', ...headers })
 }
 
-export function sendError(response: ServerResponse, failure: ReplyError, headers: Record<string, string> = {}): void {
+export function sendError(response: ServerResponse, failure: ReplyError, headers: Record<string, string> = {}, body: (failure: ReplyError) => object = errorBody): void {
   const all = { ...errorHeaders(failure), ...headers }
-  if (failure.html === undefined) sendJson(response, failure.status, errorBody(failure), all)
+  if (failure.html === undefined) sendJson(response, failure.status, body(failure), all)
   else sendText(response, failure.status, failure.html, { 'content-type': 'text/html; charset=utf-8', ...all })
 }
 
@@ -28,9 +29,9 @@ function sendText(response: ServerResponse, status: number, text: string, header
 }
 
 /** Sends an error as the answer of a call. */
-export function fail({ response, request }: Target, failure: ReplyError): void {
+export function fail({ response, request, protocol }: Target, failure: ReplyError): void {
   request.status = failure.status
-  sendError(response, failure, { 'x-request-id': `req_${request.index}` })
+  sendError(response, failure, { 'x-request-id': `req_${request.index}` }, protocol.error)
 }
 
 /** Sends an answer as one JSON body. */
@@ -38,7 +39,7 @@ export async function sendWhole(target: Target, answer: Answer, completion: Comp
   const { response, request, signal } = target
   if (answer.delay) await pause(answer.delay, undefined, { signal })
   if (answer.breakWith) return fail(target, answer.breakWith)
-  const text = JSON.stringify(wholeBody(completion))
+  const text = JSON.stringify(target.protocol.whole(completion))
   const half = text.slice(0, text.length / 2)
   request.status = 200
   if (answer.breakAfter === undefined && answer.stallAfter === undefined) {
@@ -51,27 +52,23 @@ export async function sendWhole(target: Target, answer: Answer, completion: Comp
 
 /** Streams an answer as server-sent events. */
 export async function sendStream(target: Target, answer: Answer, completion: Completion): Promise<void> {
-  const { response, request, signal } = target
+  const { response, request, signal, protocol } = target
   const { chunkSize = 16, delay, breakAfter = Infinity, stallAfter = Infinity } = answer
-  const billed = request.body.stream_options?.include_usage === true && completion.usage !== undefined
   const limit = Math.min(breakAfter, stallAfter)
-  const all = [...deltas(completion, chunkSize)]
+  const { head, pieces: all, tail } = protocol.frames(completion, chunkSize, request.body)
   const pieces = all.slice(0, limit)
   const bad = answer.malformed ? Math.min(1, all.length - 1) : -1
   request.status = 200
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
-  await write(target, event(chunkBody(completion, { role: 'assistant', content: '' }, null, billed)))
-  for (const [index, delta] of pieces.entries()) {
+  if (head !== '') await write(target, head)
+  for (const [index, text] of pieces.entries()) {
     if (delay) await pause(delay, undefined, { signal })
-    const text = event(chunkBody(completion, delta, null, billed))
     await write(target, index === bad ? `${text.slice(0, text.length / 2)}\n\n` : text)
   }
   if (answer.stallAfter !== undefined && stallAfter === limit) return untilAborted(signal)
-  if (answer.breakWith) return void response.end(event(errorBody(answer.breakWith)))
+  if (answer.breakWith) return void response.end(event(protocol.error(answer.breakWith)))
   if (answer.breakAfter !== undefined) return breakOff(target)
-  await write(target, event(chunkBody(completion, {}, completion.finish, billed)))
-  if (billed) await write(target, event(usageChunk(completion, completion.usage)))
-  response.end('data: [DONE]\n\n')
+  response.end(tail)
 }
 
 /** Rejects once the signal is aborted, and never settles otherwise. */

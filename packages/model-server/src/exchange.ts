@@ -6,6 +6,7 @@ import { type Target, fail, sendError, sendJson, sendStream, sendWhole, untilAbo
 import { Refusal, parseBody, readBytes } from './intake.ts'
 import type { ModelServerOptions } from './options.ts'
 import { type Answer, type Completion, type Reply, type Script, complete, toReply } from './reply.ts'
+import { protocolOf } from './protocols.ts'
 import { type OpenRequest, type RefusedRequest, redact } from './request.ts'
 import { promptText, tokensOf } from './tokens.ts'
 
@@ -56,25 +57,32 @@ export async function serve(desk: Desk, request: IncomingMessage, response: Serv
 
 async function route(desk: Desk, request: IncomingMessage, response: ServerResponse, bytes: Buffer, time: number, signal: AbortSignal): Promise<void> {
   const [path = ''] = (request.url ?? '').split('?')
-  const method = METHODS.get(path)
+  const spoken = protocolOf(path)
+  const method = spoken ? 'POST' : MODELS.test(path) ? 'GET' : undefined
   if (method === undefined) throw new Refusal({ status: 404, code: 'unknown_url', message: `Unknown request URL: ${request.method} ${path}.` })
   if (method !== request.method) {
     throw new Refusal({ status: 405, code: 'method_not_supported', message: `${path} takes ${method}, not ${request.method}.` }, { allow: method })
   }
-  if (desk.options.apiKey !== undefined && request.headers.authorization !== `Bearer ${desk.options.apiKey}`) {
+  if (desk.options.apiKey !== undefined && keyIn(request) !== desk.options.apiKey) {
     throw new Refusal({ status: 401, code: 'invalid_api_key', message: 'Incorrect API key provided.' })
   }
-  if (method === 'GET') return sendJson(response, 200, modelList(desk.options.models ?? ['scripted']))
-  const body = parseBody(bytes)
+  if (!spoken) return sendJson(response, 200, modelList(desk.options.models ?? ['scripted']))
+  const body = parseBody(bytes, spoken)
   const call: OpenRequest = { ...received(request, bytes, time), index: desk.requests.length, digest: sha256(bytes), body, outcome: 'pending' }
   desk.requests.push(call)
   signal.addEventListener('abort', () => {
     if (call.outcome === 'pending') call.outcome = response.writableFinished ? 'answered' : desk.closing.aborted ? 'closed' : 'aborted'
   }, { once: true })
-  await answer(desk, { response, request: call, signal })
+  await answer(desk, { response, request: call, signal, protocol: spoken.protocol })
 }
 
-const METHODS: ReadonlyMap<string, string> = new Map([['/v1/chat/completions', 'POST'], ['/v1/models', 'GET']])
+const MODELS = /^\/v1(beta)?\/models$/
+
+/** The key of a request, wherever its protocol has it. */
+function keyIn({ headers }: IncomingMessage): string | undefined {
+  const { authorization, 'x-api-key': anthropic, 'x-goog-api-key': google } = headers
+  return [authorization?.replace(/^Bearer /, ''), anthropic, google].find((key) => typeof key === 'string') as string | undefined
+}
 
 async function answer(desk: Desk, target: Target): Promise<void> {
   const { request, signal } = target

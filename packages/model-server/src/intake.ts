@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { HeadraceError, adoptJson } from '@headrace/message'
 import type { ReplyError } from './error.ts'
 import type { ChatBody } from './protocol.ts'
+import type { Protocol } from './protocols.ts'
 
 /** A request that is answered without asking the script. */
 export class Refusal extends HeadraceError {
@@ -38,13 +39,15 @@ export async function readBytes(request: IncomingMessage, limit: number): Promis
  *
  * @throws Refusal (400)
  */
-export function parseBody(bytes: Buffer): ChatBody {
+export function parseBody(bytes: Buffer, { protocol, model }: { readonly protocol: Protocol; readonly model: string }): ChatBody {
   let value: unknown
   try {
     value = adoptJson(JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)))
   } catch {
     throw new Refusal({ status: 400, message: 'We could not parse the JSON body of your request.' })
   }
+  if (!isObject(value)) throw invalid('The body must be an object.')
+  value = adoptJson(JSON.parse(JSON.stringify(protocol.toChat(value, model))))
   if (!isObject(value)) throw invalid('The body must be an object.')
   if (typeof value['model'] !== 'string' || value['model'] === '') throw invalid('You must provide a model parameter.', 'model')
   if (value['stream_options'] != null && value['stream'] !== true) {

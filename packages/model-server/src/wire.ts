@@ -64,7 +64,7 @@ function usageBody({ input, cached, output, reasoning }: NonNullable<Completion[
 }
 
 /** Cuts a text every so many UTF-16 units, a surrogate pair never. */
-function* cut(text: string, size: number): Generator<string> {
+export function* cut(text: string, size: number): Generator<string> {
   for (let start = 0, end: number; start < text.length; start = end) {
     end = start + Math.max(1, Math.floor(size))
     if (/[\uD800-\uDBFF]/.test(text[end - 1] ?? '') && /[\uDC00-\uDFFF]/.test(text[end] ?? '')) end++
