@@ -20,6 +20,8 @@ export interface SessionOptions {
   readonly strict?: boolean
   /** UTF-16 units of an event's JSON; a larger one is refused. Default: without a bound. */
   readonly maxEvent?: number
+  /** True keeps of an old log only what came behind its last `turn/end` where plugins read it at once; the rest is {@link Session.read}. */
+  readonly recent?: boolean
   /** Milliseconds since the epoch; for tests. */
   readonly now?: () => number
 }
@@ -47,6 +49,9 @@ export class Session {
   readonly live = new Live<LiveEvents>()
   /** What plugins get of it. */
   readonly view = new SessionView(this)
+  /** Where memory begins: from this event on `at` and `events` of its view answer at once, before it they throw and name `read`. */
+  first = 0
+  private readonly store: SessionStore
   private readonly lease: Lease
   private readonly now: () => number
   private readonly maxEvent: number
@@ -58,8 +63,9 @@ export class Session {
   /** The messages as they were derived last: they are asked for more often than they change. */
   private derived: { readonly from: readonly Entry[] | undefined; readonly messages: readonly Message[] } = { from: undefined, messages: [] }
 
-  private constructor(lease: Lease, options: SessionOptions) {
+  private constructor(store: SessionStore, lease: Lease, options: SessionOptions) {
     this.id = lease.id
+    this.store = store
     this.lease = lease
     this.now = options.now ?? Date.now
     this.maxEvent = options.maxEvent ?? Infinity
@@ -72,7 +78,7 @@ export class Session {
   /** Begins a log. @throws SessionExistsError, StoreError, LogError for a seed with incomplete tool pairs */
   static async create(store: SessionStore, open: { readonly id: string } & Omit<SessionOpen, 'id' | keyof typeof FORMAT>, options: SessionOptions = {}): Promise<Session> {
     checkSessionId(open.id)
-    const session = new Session(await store.create(open.id), options)
+    const session = new Session(store, await store.create(open.id), options)
     try {
       session.append({ type: 'session/open', data: { ...FORMAT, ...open } })
       await session.flush()
@@ -88,12 +94,13 @@ export class Session {
   /** Opens a log for writing, as it is; see {@link repair}. @throws SessionNotFoundError, SessionBusyError, LogError, StoreError */
   static async open(store: SessionStore, id: string, options: SessionOptions = {}): Promise<Session> {
     checkSessionId(id)
-    const session = new Session(await store.lease(id), options)
+    const session = new Session(store, await store.lease(id), options)
     try {
       for await (const batch of store.load(id)) for (const event of batch) session.take(event)
       const [first] = session.log
       if (first?.type !== 'session/open') throw new LogError(`session ${id} has an empty log: nothing was acknowledged; begin it anew`, undefined, 'LOG_EMPTY')
       if (first.data.id !== id) throw new LogError(`the log of session ${id} says that it is session ${first.data.id}`, 0, 'LOG_ID')
+      if (options.recent) session.first = session.log.findLastIndex(({ type }) => type === 'turn/end') + 1
       if (session.witness) for (const event of session.log) session.witness.feed(JSON.stringify(event))
       return session
     } catch (error) {
@@ -121,6 +128,19 @@ export class Session {
   /** The events from a seq on, frozen. */
   *events(from = 0): IterableIterator<SessionEvent> {
     for (let seq = from; seq < this.log.length; seq++) yield this.at(seq)!
+  }
+
+  /**
+   * The events from a seq to before another, frozen; what came before `first` is read from the store.
+   *
+   * @throws SessionNotFoundError, StoreError, LogError
+   */
+  async read(from: number, to = this.log.length): Promise<readonly SessionEvent[]> {
+    const events: SessionEvent[] = []
+    const begin = Math.max(0, from)
+    if (begin < this.first) for await (const batch of this.store.read(this.id, begin, Math.min(to, this.first))) for (const event of batch) events.push(shown(event))
+    for (let seq = Math.max(begin, this.first); seq < Math.min(to, this.log.length); seq++) events.push(this.at(seq)!)
+    return events
   }
 
   /** The events of some types, in order, frozen; the others cost next to nothing. */

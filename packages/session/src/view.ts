@@ -34,14 +34,45 @@ export class SessionView {
     return this.#session.length
   }
 
-  /** The event of that seq. */
+  /** Where memory begins: from this seq on {@link at} and {@link events} answer at once; what came before is {@link read}. */
+  get first(): number {
+    return this.#session.first
+  }
+
+  /** The event of that seq. @throws LogError before {@link first} */
   at(seq: number): SessionEvent | undefined {
+    this.#checkMemory(seq)
     return this.#session.at(seq)
   }
 
-  /** The events of the log, from a seq on. */
-  events(from = 0): IterableIterator<SessionEvent> {
+  /** The events of the log, from a seq on. @throws LogError before {@link first} */
+  events(from = this.first): IterableIterator<SessionEvent> {
+    this.#checkMemory(from)
     return this.#session.events(from)
+  }
+
+  /**
+   * The events from a seq to before another, also from before {@link first}.
+   *
+   * @throws StoreError, LogError
+   */
+  read(from: number, to?: number): Promise<readonly SessionEvent[]> {
+    return this.#session.read(from, to)
+  }
+
+  #checkMemory(seq: number): void {
+    if (!(seq >= 0 && seq < this.first)) return
+    throw new LogError(`it is not in memory, which begins at event ${this.first}; use await session.read(${seq}, …)`, seq, 'LOG_NOT_IN_MEMORY')
+  }
+
+  /** What it was created with: its folder, what it stands under, its kind. */
+  get origin(): SessionOpen | undefined {
+    return this.#session.ledger.origin
+  }
+
+  /** The newest that was given. */
+  get title(): string | undefined {
+    return this.#session.ledger.title
   }
 
   /** The history: frozen messages, as of the boundary while a step is open. */

@@ -361,3 +361,41 @@ describe('the witness (strict)', () => {
     expect(() => session.checkDispatch(dispatch)).not.toThrow()
   })
 })
+
+describe('what is in memory', () => {
+  const opened = async (options: { readonly recent?: boolean } = {}): Promise<Session> => {
+    const store = new MemoryStore()
+    const log = new LogBuilder({ id: 'demo' })
+    log.prompt('one')
+    log.lastStep('first')
+    log.endTurn()
+    log.prompt('two')
+    const lease = await store.create('demo')
+    lease.append(new Batch(log.events))
+    await lease.release()
+    return Session.open(store, 'demo', options)
+  }
+  const seqs = (events: Iterable<SessionEvent>): number[] => [...events].map(({ seq }) => seq)
+
+  it('begins at the first event, unless told otherwise', async () => {
+    const { view } = await opened()
+    expect([view.first, view.at(0)?.type, seqs(view.events()).length]).toEqual([0, 'session/open', view.length])
+    expect(seqs(await view.read(2, 5))).toEqual([2, 3, 4])
+  })
+
+  it('begins behind the last turn that ended; what came before is read', async () => {
+    const session = await opened({ recent: true })
+    const { view } = session
+    const { first, length } = view
+    expect(session.at(first - 1)).toMatchObject({ type: 'turn/end' })
+    expect([view.at(first)?.seq, view.at(length), seqs(view.events())]).toEqual([first, undefined, seqs(session.events(first))])
+    for (const early of [() => view.at(0), () => view.events(first - 1)]) {
+      expect(early).toThrow(expect.objectContaining({ code: 'LOG_NOT_IN_MEMORY', message: expect.stringContaining('await session.read(') as string }) as Error)
+    }
+    session.append({ type: 'session/title', data: { title: 'Two', owner: 'app' } })
+    expect(seqs(await view.read(0))).toEqual(Array.from({ length: length + 1 }, (_, seq) => seq))
+    expect(seqs(await view.read(first - 2, first + 1))).toEqual([first - 2, first - 1, first])
+    expect(Object.isFrozen((await view.read(0, 1))[0]!.data)).toBe(true)
+    expect([view.title, view.origin?.id]).toEqual(['Two', 'demo'])
+  })
+})
