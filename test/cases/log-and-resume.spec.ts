@@ -139,7 +139,7 @@ describe('a log that is refused, with the reason', () => {
 
   it.each<[string, readonly object[], RegExp]>([
     ['a gap', [open, note(1), note(3)], /seq 3 stands where 2 comes next: events are missing/], ['a duplicate', [open, note(1), note(1)], /seq 1 stands where 2 comes next: events stand twice/], ['a step back', [open, note(1), note(2), note(1)], /seq 1 stands where 3 comes next/],
-    ['a future version', [{ ...open, data: { ...open.data, version: 3 } }], /version 3/],
+    ['a future version', [{ ...open, data: { ...open.data, version: 3 } }], /version 3 of the format, made by a newer headrace/],
     ['an unknown required type', [open, { seq: 1, time: 1, type: 'future/thing', data: {}, required: true }], /future\/thing.*required/],
   ])('%s', async (_what, events, reason) => {
     await writeFile(file(), events.map(line).join(''))

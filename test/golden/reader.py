@@ -409,7 +409,7 @@ def read(data):
     for seq, event in enumerate(events):
         check(event, seq)
         kind, data = event['type'], event['data']
-        if kind == 'assistant/message' and history.step:
+        if kind == 'assistant/message' and history.step and history.step['dispatches']:
             compare(seq, 'dispatch', int(data['dispatch']) in history.step['dispatches'], True)
         history.apply(seq, kind, data)
         header.apply(seq, kind, data)

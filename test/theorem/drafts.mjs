@@ -52,7 +52,7 @@ export function draftsOf(random, copy) {
     () => ({ type: 'context/message', data: { message: text('system'), owner: 'x/y', more: any() } }),
     () => ({ type: 'prompt/queued', data: { input: text('user'), owner: 'user', ...(random() < 0.3 && { context: any() }), ...(random() < 0.3 && { output: object() }), ...(random() < 0.3 && { config: { providerOptions: object() } }) } }),
     () => ({ type: 'request/header', data: header() }),
-    () => ({ type: 'question/answered', data: { question: 0, answer: any(), by: 'user', remember: any() } }),
+    () => ({ type: 'turn/cancel', data: { turn: 9, reason: pick(TEXTS), more: any() } }),
     () => ({ type: 'session/title', data: { title: pick(TEXTS), owner: 'app', more: any() } }),
   ]
   return () => Array.from({ length: 1 + Math.floor(random() * 3) }, () => pick(places)())

@@ -116,7 +116,8 @@ export class Lab {
   }
 
   files(): readonly string[] {
-    return readdirSync(this.sessions)
+    // Not the folder of cards, which is a cache.
+    return readdirSync(this.sessions).filter((name) => !name.startsWith('.'))
   }
 
   read(name: string): string {

@@ -65,16 +65,6 @@ export class SessionView {
     throw new LogError(`it is not in memory, which begins at event ${this.first}; use await session.read(${seq}, …)`, seq, 'LOG_NOT_IN_MEMORY')
   }
 
-  /** What it was created with: its folder, what it stands under, its kind. */
-  get origin(): SessionOpen | undefined {
-    return this.#session.ledger.origin
-  }
-
-  /** The newest that was given. */
-  get title(): string | undefined {
-    return this.#session.ledger.title
-  }
-
   /** The history: frozen messages, as of the boundary while a step is open. */
   deriveMessages(): readonly Message[] {
     return this.#session.deriveMessages()

@@ -1,6 +1,7 @@
 export type { FileLayer } from './files.ts'
 export { nodeFiles } from './files.ts'
-export { blobLine, readItems } from './items.ts'
+export { blobLine, gapLine, readItems } from './items.ts'
 export * from './plugin.ts'
 export { readLog } from './log.ts'
+export { type Lost, salvageLog } from './salvage.ts'
 export { JsonlStore, type JsonlStoreOptions } from './store.ts'

@@ -4,7 +4,14 @@ import { decodeLine, seedOf } from './line.ts'
 
 // Outside a store a blob is a line of its own, in front of the first event that names it: {"blob":"<digest>","bytes":"<base64>"}
 const BLOB = Buffer.from('{"blob":"')
+/** In what was salvaged, where events are missing: {"gap":[from,to]}, the last one included. */
+const GAP = Buffer.from('{"gap":[')
 const NEWLINE = 0x0a
+
+/** Missing events as a line of what was salvaged, without its `\n`. */
+export function gapLine(gap: readonly [from: number, to: number]): string {
+  return JSON.stringify({ gap })
+}
 
 /** A blob as a line of an export, without its `\n`. */
 export function blobLine({ blob, bytes }: LogBlob): string {
@@ -13,19 +20,28 @@ export function blobLine({ blob, bytes }: LogBlob): string {
 
 /** True for a line, from `start` on, that holds a blob. */
 export function isBlobLine(bytes: Buffer, start = 0): boolean {
-  return bytes.compare(BLOB, 0, BLOB.length, start, Math.min(start + BLOB.length, bytes.length)) === 0
+  return beginsWith(bytes, BLOB, start)
+}
+
+function beginsWith(bytes: Buffer, words: Buffer, start = 0): boolean {
+  return bytes.compare(words, 0, words.length, start, Math.min(start + words.length, bytes.length)) === 0
 }
 
 /**
  * Events and blobs of JSON lines: an export, or a log's own file, with sums or without. In memory bounded by the longest line.
  *
+ * @param onGap told where events are missing in what was salvaged: what stands behind that is not read
  * @throws LogError that names the line, also for a last one that is cut off
  */
-export async function* readItems(source: AsyncIterable<Uint8Array>, name: string): AsyncIterable<LogItem> {
+export async function* readItems(source: AsyncIterable<Uint8Array>, name: string, onGap?: (from: number, to: number) => void): AsyncIterable<LogItem> {
   let line = 0
   let seed: string | undefined
   for await (const { bytes, whole } of linesOf(source)) {
     line++
+    if (beginsWith(bytes, GAP)) {
+      const { gap: [from, to] } = JSON.parse(bytes.toString('utf8')) as { gap: readonly [number, number] }
+      return onGap?.(from, to)
+    }
     try {
       const items = itemsOf(bytes, seed)
       const [first] = items
@@ -37,15 +53,16 @@ export async function* readItems(source: AsyncIterable<Uint8Array>, name: string
   }
 }
 
-function itemsOf(bytes: Buffer, seed: string | undefined): readonly LogItem[] {
-  if (!isBlobLine(bytes)) return decodeLine(bytes, 0, bytes.length, seed, 'optional')
+/** The events or the blob of one line, without its `\n`. */
+export function itemsOf(bytes: Buffer, seed: string | undefined, sums: 'expected' | 'optional' = 'optional'): readonly LogItem[] {
+  if (!isBlobLine(bytes)) return decodeLine(bytes, 0, bytes.length, seed, sums)
   const { blob, bytes: text } = JSON.parse(bytes.toString('utf8')) as { blob: unknown; bytes: unknown }
   if (typeof blob !== 'string' || typeof text !== 'string') throw new LogError('a blob that has no bytes')
   return [{ blob, bytes: new Uint8Array(Buffer.from(text, 'base64')) }]
 }
 
 /** Lines by their `\n`, without it; the last one may have none. */
-async function* linesOf(source: AsyncIterable<Uint8Array>): AsyncIterable<{ readonly bytes: Buffer; readonly whole: boolean }> {
+export async function* linesOf(source: AsyncIterable<Uint8Array>): AsyncIterable<{ readonly bytes: Buffer; readonly whole: boolean }> {
   let pieces: Buffer[] = []
   for await (const chunk of source) {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)

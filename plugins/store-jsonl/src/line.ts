@@ -27,6 +27,8 @@ export function encodeLine(id: string, seq: number, json: readonly string[]): Bu
  * @throws SyntaxError where the bytes are no JSON, LogError where they are no events or the sum does not match
  */
 export function decodeLine(bytes: Buffer, start: number, end: number, id: string | undefined, sums: 'expected' | 'optional' = 'expected'): readonly SessionEvent[] {
+  const saved = savedAnew(bytes, start, end)
+  if (saved !== undefined) throw new LogError(saved, undefined, 'LOG_LINE_ENDS')
   const mark = markOf(bytes, start, end)
   // With a sum that matches, the bytes are what an encoder wrote.
   if (mark === undefined && !isUtf8(bytes.subarray(start, end))) throw new SyntaxError('it is not UTF-8')
@@ -41,6 +43,13 @@ export function decodeLine(bytes: Buffer, start: number, end: number, id: string
     if (unknown !== undefined && mark === undefined && sums === 'expected') throw new LogError(`it has no checksum, but a field ${JSON.stringify(unknown)}, which may be what is left of one`)
   }
   return events as readonly SessionEvent[]
+}
+
+/** What an editor or a copy did to a line, whose bytes are not those that were written any more. */
+function savedAnew(bytes: Buffer, start: number, end: number): string | undefined {
+  if (bytes[end - 1] === 0x0d) return 'it ends in a carriage return: something saved the file with other line ends'
+  const isMarked = bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf
+  return isMarked ? 'it begins with a byte order mark: something saved the file anew' : undefined
 }
 
 /** The id that a log's first event says; the empty one where it says none: its lines' sums begin from it. */

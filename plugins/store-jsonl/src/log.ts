@@ -63,13 +63,14 @@ export async function findKey(file: LogFile, place: Place, path: string, key: st
 /**
  * The events of any log file, wherever it lies, in batches; needs no lease. A torn tail is left out, and the blobs of an export.
  *
+ * @param onLeftOut told of a torn tail: where it begins, and its bytes
  * @throws StoreError that names file, line and byte of what is damaged, after the events before it were given
  */
-export async function* readLog(path: string): AsyncGenerator<readonly SessionEvent[]> {
+export async function* readLog(path: string, onLeftOut?: (left: { readonly offset: number; readonly bytes: number }) => void): AsyncGenerator<readonly SessionEvent[]> {
   const place = { id: basename(path, '.jsonl'), path }
   const file = LogFile.open(nodeFiles, place.id, path)
   try {
-    yield* new LogReader(file, place, { skips: isBlobLine }).batches()
+    yield* new LogReader(file, place, { skips: isBlobLine, ...(onLeftOut && { onLeftOut }) }).batches()
   } finally {
     file.close()
   }

@@ -30,6 +30,8 @@ export interface ReaderOptions {
   readonly skips?: (bytes: Buffer, start: number) => boolean
   /** False leaves out what has no `\n` yet, also where it is whole. */
   readonly tail?: boolean
+  /** Told of a torn tail. */
+  readonly onLeftOut?: (left: { readonly offset: number; readonly bytes: number }) => void
   /** Bytes of the file; what stands behind them is not looked at. */
   readonly size?: number
 }
@@ -40,6 +42,7 @@ export class LogReader {
   private readonly place: Place
   private readonly skips: (bytes: Buffer, start: number) => boolean
   private readonly tail: boolean
+  private readonly onLeftOut: ReaderOptions['onLeftOut']
   private readonly size: number
   private buffer = Buffer.allocUnsafe(CHUNK)
   private filled = 0
@@ -49,7 +52,7 @@ export class LogReader {
   private seed: string | undefined
   private looked = -1
 
-  constructor(file: LogFile, place: Place, { start = BEGINNING, skips = () => false, tail = true, size = Infinity }: ReaderOptions = {}) {
+  constructor(file: LogFile, place: Place, { start = BEGINNING, skips = () => false, tail = true, size = Infinity, onLeftOut }: ReaderOptions = {}) {
     this.file = file
     this.place = place
     this.base = start.offset
@@ -57,6 +60,7 @@ export class LogReader {
     this.seed = start.seed
     this.skips = skips
     this.tail = tail
+    this.onLeftOut = onLeftOut
     this.size = size
   }
 
@@ -116,7 +120,9 @@ export class LogReader {
 
   private async takeTail(): Promise<readonly SessionEvent[]> {
     try {
-      return judgeTail(this.buffer.subarray(0, this.filled), this.next, this.seed).events
+      const { events, whole, torn } = judgeTail(this.buffer.subarray(0, this.filled), this.next, this.seed)
+      if (torn > 0) this.onLeftOut?.({ offset: this.base + whole, bytes: torn })
+      return events
     } catch (error) {
       throw await this.damaged(error)
     }

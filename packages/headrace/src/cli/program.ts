@@ -213,7 +213,7 @@ export function defineSessions(root: Command, terminal: Terminal, done: (code: n
   located(command.command('export'))
     .description('print a log as JSON lines, its blobs among them')
     .argument('<session>', 'id of a session, "last", or a .jsonl file')
-    .option('--salvage', 'of a damaged log, what can be read before the damage')
+    .option('--salvage', 'of a damaged log, every sound event; what is left out is told')
     .action(async (what: string, options: ExportCommand, own: Command) => done(await (await transfer()).exportSession(what, all(options, own), terminal)))
   located(command.command('import'))
     .description('take what export printed, or a log\'s own file: checked, every request rebuilt and compared, all or nothing')

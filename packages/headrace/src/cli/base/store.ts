@@ -1,5 +1,6 @@
 import { realpathSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import * as storeJsonl from '@headrace/plugin-store-jsonl'
 import { JsonlStore, defaultDirectory, readLog } from '@headrace/plugin-store-jsonl'
 import { Fold, type SessionEvent, type SessionStore } from '@headrace/session'
@@ -54,6 +55,9 @@ export interface Log {
   /** What to call it: `session s`, or the file. */
   readonly title: string
   batches(): AsyncIterable<readonly SessionEvent[]>
+  /** The file that it is, where it is one. */
+  readonly file?: string
+  blob(digest: string): Promise<Uint8Array | undefined>
 }
 
 /**
@@ -65,10 +69,19 @@ export interface Log {
 export async function findLog(store: SessionStore, what: string): Promise<Log> {
   if (isFile(what)) {
     if (!statSync(what, { throwIfNoEntry: false })?.isFile()) throw new CommandError(`there is no file ${what}`)
-    return { name: what, title: what, batches: () => readLog(what) }
+    return { name: what, title: what, file: what, batches: () => readLog(what), blob: (digest) => siblingBlob(what, digest) }
   }
   const id = what === 'last' ? await lastSession(store) : what
-  return { name: id, title: `session ${id}`, batches: () => store.load(id) }
+  // A session that there is none of is told by the store itself.
+  const file = store instanceof JsonlStore ? join(store.directory, `${id}.jsonl`) : undefined
+  const isThere = file !== undefined && statSync(file, { throwIfNoEntry: false }) !== undefined
+  return { name: id, title: `session ${id}`, ...(isThere && { file }), batches: () => store.load(id), blob: (digest) => store.getBlob(id, digest) }
+}
+
+/** A blob that lies beside a log's own file. */
+export async function siblingBlob(path: string, digest: string): Promise<Uint8Array | undefined> {
+  if (!/^[0-9a-f]{64}$/.test(digest)) return undefined
+  return readFile(join(path.replace(/\.jsonl$/, '.blobs'), digest)).catch(() => undefined)
 }
 
 async function lastSession(store: SessionStore): Promise<string> {

@@ -1,12 +1,10 @@
 import { createReadStream, statSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { HeadraceError, messageOf } from '@headrace/message'
-import { blobLine, readItems, readLog } from '@headrace/plugin-store-jsonl'
+import { type Lost, blobLine, gapLine, readItems, salvageLog } from '@headrace/plugin-store-jsonl'
 import { type Imported, type LogItem, SessionNotFoundError, type SessionStore, blobsOf, exportLog, importLog } from '@headrace/session'
 import { CANCELLED, CommandError, DONE, UsageError } from '../base/error.ts'
 import { Interrupts } from '../base/interrupts.ts'
-import { type StoreOptions, findLog, isFile, storeOf } from '../base/store.ts'
+import { type Log, type StoreOptions, findLog, siblingBlob, storeOf } from '../base/store.ts'
 import type { Terminal } from '../show/terminal.ts'
 
 export interface ExportCommand extends StoreOptions {
@@ -19,41 +17,67 @@ export interface ImportCommand extends StoreOptions {
   readonly blobs?: false
 }
 
-/** `headrace sessions export`: a log and its blobs as JSON lines; with `--salvage` what can be read of a damaged one. */
+/** `headrace sessions export`: a log and its blobs as JSON lines; with `--salvage` every sound event of a damaged one. */
 export async function exportSession(what: string, options: ExportCommand, terminal: Terminal): Promise<number> {
-  const [source, id] = isFile(what) ? [fileSource(what), what] : await named(what, options)
-  let events = 0
-  const onMissing = (digest: string, seq: number): void => terminal.warn(`headrace: warning: event ${seq} names the blob ${digest}, which is not there; import what is printed with --without-blobs`)
-  try {
-    for await (const item of exportLog(source, id, { onMissing })) {
-      if ('blob' in item) {
-        terminal.print(blobLine(item))
-        continue
-      }
-      terminal.json(item)
-      events++
-    }
-    return DONE
-  } catch (error) {
-    if (!options.salvage || error instanceof SessionNotFoundError) throw error
-    terminal.warn(`headrace: salvaged ${events} event${events === 1 ? '' : 's'}; what comes behind is lost: ${messageOf(error)}`)
-    return DONE
-  }
-}
-
-async function named(what: string, options: StoreOptions): Promise<readonly [SessionStore, string]> {
   const store = await storeOf(options)
-  return [store, (await findLog(store, what)).name]
+  const log = await findLog(store, what)
+  const source = { load: log.batches, getBlob: (_: string, digest: string) => log.blob(digest) }
+  const onMissing = (digest: string, seq: number): void => terminal.warn(`headrace: warning: event ${seq} names the blob ${digest}, which is not there; import what is printed with --without-blobs`)
+  if (options.salvage) return salvage(log, source.getBlob, terminal, onMissing)
+  for await (const item of exportLog(source, log.name, { onMissing })) show(item, terminal)
+  return DONE
 }
 
-/** A log's own file as a store has it: its blobs lie in a folder beside it. */
-function fileSource(path: string): Pick<SessionStore, 'load' | 'getBlob'> {
-  return { load: () => readLog(path), getBlob: (_, digest) => siblingBlob(path, digest) }
+function show(item: LogItem, terminal: Terminal): void {
+  if ('blob' in item) terminal.print(blobLine(item))
+  else terminal.json(item)
 }
 
-async function siblingBlob(path: string, digest: string): Promise<Uint8Array | undefined> {
-  if (!/^[0-9a-f]{64}$/.test(digest)) return undefined
-  return readFile(join(path.replace(/\.jsonl$/, '.blobs'), digest)).catch(() => undefined)
+type Missing = (digest: string, seq: number) => void
+
+/** Every sound event, also behind what is damaged; what is left out is told. */
+async function salvage(log: Log, getBlob: SessionStore['getBlob'], terminal: Terminal, onMissing: Missing): Promise<number> {
+  const given = new Set<string>()
+  const left: string[] = []
+  let events = 0
+  for await (const item of log.file === undefined ? soundEvents(log) : salvageLog(log.file)) {
+    if ('lost' in item) {
+      if (item.lost.missing) terminal.print(gapLine(item.lost.missing))
+      left.push(`line ${item.lost.line} at byte ${item.lost.offset}: ${item.lost.why}`)
+      continue
+    }
+    if ('blob' in item) given.add(item.blob)
+    else {
+      events++
+      for (const digest of blobsOf(item)) {
+        if (given.has(digest)) continue
+        given.add(digest)
+        const bytes = await getBlob(log.name, digest).catch(() => undefined)
+        if (bytes) show({ blob: digest, bytes }, terminal)
+        else onMissing(digest, item.seq)
+      }
+    }
+    show(item, terminal)
+  }
+  terminal.warn(`headrace: salvaged ${events} event${events === 1 ? '' : 's'}; left out:${left.length === 0 ? ' nothing' : ''}`)
+  for (const each of left) terminal.warn(`headrace: ${each}`)
+  return DONE
+}
+
+/** Of a store without files: what it gives up to the first damage. */
+async function* soundEvents(log: Log): AsyncGenerator<LogItem | { readonly lost: Lost }> {
+  let next = 0
+  try {
+    for await (const batch of log.batches()) {
+      for (const event of batch) {
+        yield event
+        next = event.seq + 1
+      }
+    }
+  } catch (error) {
+    if (error instanceof SessionNotFoundError) throw error
+    yield { lost: { line: next + 1, offset: 0, bytes: 0, why: messageOf(error) } }
+  }
 }
 
 /** `headrace sessions import`: takes what `export` printed, or a log's own file, into a store, all or nothing. */
@@ -65,7 +89,8 @@ export async function importSession(what: string, options: ImportCommand, termin
   const interrupts = new Interrupts(() => undefined, process, () => undefined)
   interrupts.signal.addEventListener('abort', () => source.destroy(new Error('interrupted')), { once: true })
   try {
-    const items = readItems(source as AsyncIterable<Uint8Array>, what === '-' ? 'stdin' : what)
+    const onGap = (from: number): void => terminal.warn(`headrace: warning: event ${from} was not salvaged; what comes behind it is left out`)
+    const items = readItems(source as AsyncIterable<Uint8Array>, what === '-' ? 'stdin' : what, onGap)
     tell(await importLog(store, what === '-' ? items : withSiblings(items, what), { ...options, blobs: options.blobs === false ? 'optional' : 'required', signal: interrupts.signal }), terminal)
     return DONE
   } catch (error) {
