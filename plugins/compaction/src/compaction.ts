@@ -2,10 +2,12 @@ import { type Context, Service } from 'cordis'
 import z from 'schemastery'
 import type { Agent } from '@headrace/agent'
 import { strict } from '@headrace/config'
-import { type UserMessage, messageOf, textOf } from '@headrace/message'
+import { type Failure, type UserMessage, messageOf } from '@headrace/message'
 import type { Entry } from '@headrace/session'
-import { cutAt, isWhole, trimmed } from './cut.ts'
+import { cutAt, cutMessage, isWhole, newestOfUser, trimmed } from './cut.ts'
 import { Scale } from './size.ts'
+import { summarise } from './summary.ts'
+import { Windows } from './windows.ts'
 
 declare module 'cordis' {
   interface Context {
@@ -17,27 +19,31 @@ declare module 'cordis' {
 export interface Config {
   /** Compacts by itself when a request is about to weigh this part of the window. 0: only by hand and after an overflow. */
   readonly threshold: number
-  /** Tokens of the model's window. */
-  readonly window: number
+  /** Tokens of the model's window. Default: what the agent's budget, or the table of models, says. An overflow proves a smaller one. */
+  readonly window?: number
   /** The part of the window that the newest messages may keep. */
   readonly keep: number
   /** Characters that an old tool result keeps. */
   readonly result: number
-  /** Tokens that a summary may have. */
+  /** Tokens that a summary may have; never more than a tenth of the window. */
   readonly summary: number
+  /** How often a summary is asked for that does not come. */
+  readonly attempts: number
+  /** Milliseconds before it is asked for again, doubled each time; what the provider says counts more. */
+  readonly delay: number
 }
 
 /** What a compaction came to. Tokens are estimates. */
 export interface Compacted {
   readonly before: number
   readonly after: number
-  readonly how: 'nothing' | 'trimmed' | 'summarised' | 'dropped'
+  readonly how: 'nothing' | 'trimmed' | 'summarised' | 'dropped' | 'cut'
 }
 
-/** Asks the model for a summary. */
-export const INSTRUCTION = 'Write a summary of this conversation so far, for yourself: it will stand in the place of all but the newest messages. Keep what was asked for, what was decided and why, what was done and found (names, paths, values, exact errors), and what is still to do. Leave out what no longer matters. Answer with the summary only, and call no tools.'
 /** The first line of a summary. */
 export const SUMMARY_TITLE = 'Summary of the earlier conversation, which it replaces:'
+/** Stands where the newest part up to the cut was, whose summary stands in front of the user's message. */
+export const SUMMARISED = 'What was done here stands in the summary above.'
 /** Stands where the oldest part was left out without a summary. */
 export const DROPPED = 'The earlier part of the conversation was left out, because it no longer fits and could not be summarised.'
 
@@ -47,52 +53,102 @@ export class CompactionService extends Service {
   static inject = ['agents']
   static Config: z<Partial<Config>, Config> = strict(z.object({
     threshold: z.number().min(0).max(1).default(0.8),
-    window: z.natural().min(1).default(128_000),
+    window: z.natural().min(1),
     keep: z.number().min(0).max(1).default(0.25),
     result: z.natural().min(20).default(400),
     summary: z.natural().min(1).default(4_000),
+    attempts: z.natural().min(1).default(4),
+    delay: z.natural().default(1_000),
   }))
   private readonly config: Config
   private readonly scale = new Scale()
+  private readonly windows: Windows
   /** Sessions that are compacted at their next boundary, whatever they weigh. */
   private readonly due = new Set<string>()
+  /** What requests weighed after the last compaction, by session. */
+  private readonly last = new Map<string, number>()
+  /** Sessions whose user was told that compaction does not help. */
+  private readonly told = new Set<string>()
 
   constructor(ctx: Context, config: Config) {
     super(ctx, 'compaction')
     this.config = config
+    this.windows = new Windows(config.window)
     ctx.on('session/event', (agent, event) => this.scale.learn(agent, event))
     ctx.on('agent/request-error', (agent, _turn, _step, failure, next) => {
-      if (failure.kind === 'overflow') this.due.add(agent.id)
+      if (failure.kind === 'overflow') this.overflown(agent, failure)
       return next()
     })
-    ctx.on('agent/pre-step', async (agent, _turn, _step, next) => {
-      const { threshold, window } = this.config
-      const over = threshold > 0 && this.scale.request(agent) >= threshold * window
-      if (this.due.delete(agent.id) || over) await this.run(ctx.agents.get(agent.id) ?? agent)
+    ctx.on('agent/pre-step', async (agent, turn, _step, next) => {
+      if (this.due.has(agent.id) || this.isOver(agent)) await this.run(ctx.agents.get(agent.id) ?? agent, this.due.delete(agent.id), turn.signal)
       return next()
     })
+  }
+
+  /** What did not fit proves the window, and what a token is. */
+  private overflown(agent: Agent, failure: Failure): void {
+    this.windows.learn(agent, failure, this.scale.request(agent))
+    this.scale.atLeast(agent, this.windows.of(agent))
+    this.due.add(agent.id)
+  }
+
+  /** Over the threshold, and the last compaction is not for nothing: after one that hardly helped, it waits until there is something to gain. */
+  private isOver(agent: Agent): boolean {
+    const { threshold } = this.config
+    if (threshold === 0) return false
+    const [weight, window, last] = [this.scale.request(agent), this.windows.of(agent), this.last.get(agent.id)]
+    if (weight < threshold * window) return false
+    return last === undefined || last < weight - 0.15 * window || weight >= 0.95 * window && last < weight - 0.02 * window
   }
 
   /** Has a session compacted at its next boundary; at once where it is idle. */
   async compact(session: string): Promise<Compacted | undefined> {
     const agent = this.ctx.get('agents')?.get(session)
     if (!agent) return undefined
-    if (!agent.turn) return this.run(agent)
+    if (!agent.turn) return this.run(agent, false)
     this.due.add(session)
     return undefined
   }
 
-  /** The cheaper way first: old results are cut; where that is not enough, the oldest part gives way to a summary, or to a note. */
-  private async run(agent: Agent): Promise<Compacted> {
+  /**
+   * The cheaper way first: old results are cut; where that is not enough, the oldest part gives way to a summary. Nothing is lost while the
+   * request fits; the newest message of the user never goes, and is cut only where it does not fit alone.
+   */
+  private async run(agent: Agent, overflown: boolean, signal?: AbortSignal): Promise<Compacted> {
     const before = this.scale.request(agent)
-    const { window, keep } = this.config
+    const window = this.windows.of(agent)
+    const must = overflown || before >= window
     const weigh = (messages: Parameters<Scale['messages']>[1]): number => this.scale.messages(agent, messages)
-    let how: Compacted['how'] = this.trim(agent, cutAt(agent.session.entries(), keep * window, weigh)) ? 'trimmed' : 'nothing'
-    if (this.scale.request(agent) > before * 0.6) {
-      const range = agent.session.entries().slice(0, cutAt(agent.session.entries(), keep * window, weigh))
-      if (range.length > 1 && isWhole(range)) how = await this.summarise(agent, range) ?? how
+    const fixed = before - weigh(agent.session.entries().map(({ message }) => message))
+    // What is kept and the summary have to leave room under the threshold, whatever the fixed part takes.
+    const room = Math.max(0, (this.config.threshold || 0.8) * 0.75 * window - fixed - this.summaryTokens(window))
+    const keep = Math.min(this.config.keep * window, room)
+    let tried = false
+    let how: Compacted['how'] = this.trim(agent, cutAt(agent.session.entries(), keep, weigh)) ? 'trimmed' : 'nothing'
+    if (this.scale.request(agent) > Math.min(before * 0.6, (this.config.threshold || 0.8) * window) || (how === 'nothing' && !must)) {
+      const entries = agent.session.entries()
+      const given = await this.give(agent, entries, cutAt(entries, keep, weigh), must, signal)
+      tried = given !== undefined
+      if (given && given !== 'kept') how = given
     }
-    return { before, after: this.scale.request(agent), how }
+    if (must && this.scale.request(agent) >= window && this.cutNewest(agent, fixed, window)) how = 'cut'
+    const after = this.scale.request(agent)
+    // Where nothing could be tried, there may be more to take at the next boundary.
+    if (tried || how !== 'nothing') this.last.set(agent.id, after)
+    this.say(agent, after, fixed, window)
+    return { before, after, how }
+  }
+
+  /** Said once a session: what the next requests cost is not for compaction to mend. */
+  private say(agent: Agent, after: number, fixed: number, window: number): void {
+    const most = (this.config.threshold || 0.8) * window
+    if (after < most || fixed < most / 2 || this.told.has(agent.id)) return
+    this.told.add(agent.id)
+    agent.report('compaction', `it did not bring the request below its threshold: ${fixed} of the window's ${window} tokens are its fixed part (system, tools, prefix); use fewer tools, or a model with a larger window`)
+  }
+
+  private summaryTokens(window: number): number {
+    return Math.max(1, Math.min(this.config.summary, Math.floor(window / 10)))
   }
 
   private trim(agent: Agent, cut: number): boolean {
@@ -106,35 +162,44 @@ export class CompactionService extends Service {
     return some
   }
 
-  private async summarise(agent: Agent, range: readonly Entry[]): Promise<'summarised' | 'dropped' | undefined> {
-    const [first, last] = [range[0]!.id, range.at(-1)!.id]
-    const summary = await this.summaryOf(agent, range)
+  /** Puts a summary in the place of what stands before the cut, but for the newest message of the user. Without one, only what must go goes. */
+  private async give(agent: Agent, entries: readonly Entry[], cut: number, must: boolean, signal?: AbortSignal): Promise<'summarised' | 'dropped' | 'kept' | undefined> {
+    const ranges = newestOfUser(entries, cut).filter((range) => range.length > 0 && isWhole(range))
+    if (ranges.reduce((sum, range) => sum + range.length, 0) < 2) return undefined
+    const weight = this.scale.messages(agent, ranges.flat().map(({ message }) => message))
+    const text = await summarise(agent, { ...this.config, tokens: this.summaryTokens(this.windows.of(agent)), signal })
+    const summary: UserMessage = { role: 'user', content: [{ type: 'text', text: `${SUMMARY_TITLE}\n\n${text.summary ?? ''}` }] }
+    const problem = text.problem ?? (this.scale.messages(agent, [summary]) < weight ? undefined : 'the summary is not shorter than what it would replace')
+    if (problem !== undefined && !must) {
+      agent.report('compaction', `${problem}; the history still fits and stays as it is`)
+      return 'kept'
+    }
     // By hand it runs beside the loop: a step may be open by now, or the range gone.
     try {
-      if (typeof summary === 'string') {
-        agent.replace(first, last, [{ role: 'user', content: DROPPED }], { reason: `could not be summarised: ${summary}`, key: 'drop' })
-        agent.report('compaction', `${summary}; the oldest part of the history was left out instead`)
-        return 'dropped'
+      for (const [index, range] of ranges.entries()) {
+        const [content, reason, key] = problem !== undefined ? [DROPPED, `could not be summarised: ${problem}`, 'drop'] : [SUMMARISED, 'summarised', 'summary']
+        const message = problem === undefined && index === 0 ? summary : { role: 'user' as const, content }
+        agent.replace(range[0]!.id, range.at(-1)!.id, [message], { reason, key })
       }
-      agent.replace(first, last, [summary], { reason: 'summarised', key: 'summary' })
-      return 'summarised'
     } catch (error) {
       agent.report('compaction', `${messageOf(error)}; the history stays as it is`)
-      return undefined
+      return 'kept'
     }
+    if (problem === undefined) return 'summarised'
+    agent.report('compaction', `${problem}; the oldest part of the history was left out instead`)
+    return 'dropped'
   }
 
-  /** A summary that is shorter than what it replaces, or why there is none. */
-  private async summaryOf(agent: Agent, range: readonly Entry[]): Promise<UserMessage | string> {
-    try {
-      const weight = this.scale.messages(agent, range.map(({ message }) => message))
-      const { message, finish } = await agent.ask([{ role: 'user', content: INSTRUCTION }], { purpose: 'summary', config: { maxOutputTokens: this.config.summary } })
-      const text = textOf(message).trim()
-      if (text === '') return `the model gave no summary (${finish})`
-      const summary: UserMessage = { role: 'user', content: [{ type: 'text', text: `${SUMMARY_TITLE}\n\n${text}` }] }
-      return this.scale.messages(agent, [summary]) < weight ? summary : 'the summary is not shorter than what it would replace'
-    } catch (error) {
-      return messageOf(error)
-    }
+  /** The newest message of the user, where it does not fit alone: its middle goes, and the model and the user are told how much. */
+  private cutNewest(agent: Agent, fixed: number, window: number): boolean {
+    const entry = agent.session.entries().findLast(({ message }) => message.role === 'user')
+    if (!entry) return false
+    const weight = this.scale.messages(agent, [entry.message])
+    const target = Math.floor(0.7 * window) - fixed
+    const cut = target > 0 && target < weight ? cutMessage(entry.message, target / weight) : undefined
+    if (!cut) return false
+    agent.replace(entry.id, entry.id, [cut.message], { reason: 'it does not fit into the window alone', key: 'cut' })
+    agent.report('compaction', `the message does not fit into the model's window: ${cut.left} characters of its middle were left out (the log has them, event ${entry.id})`)
+    return true
   }
 }

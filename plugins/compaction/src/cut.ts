@@ -1,5 +1,5 @@
 import type { Entry } from '@headrace/session'
-import { type Message, type ToolMessage, callsOf } from '@headrace/message'
+import { type Message, type ToolMessage, type UserMessage, callsOf } from '@headrace/message'
 
 /** How many entries, from the first on, can go so that at most `keep` tokens stay, without parting a call from its results. */
 export function cutAt(entries: readonly Entry[], keep: number, weigh: (messages: readonly Message[]) => number): number {
@@ -33,4 +33,27 @@ export function isWhole(entries: readonly Entry[]): boolean {
     if (open < 0) return false
   }
   return open === 0
+}
+
+/** What stands before the cut, in front of the newest message of the user and behind it; all of it where that stands behind the cut. */
+export function newestOfUser(entries: readonly Entry[], cut: number): readonly (readonly Entry[])[] {
+  const newest = entries.findLastIndex(({ owner, message }) => owner === 'user' && message.role === 'user')
+  if (newest < 0 || newest >= cut) return [entries.slice(0, cut)]
+  return [entries.slice(0, newest), entries.slice(newest + 1, cut)]
+}
+
+/** A message with a part of its text, its beginning and its end, and how many characters are left out. */
+export function cutMessage(message: Message, part: number): { readonly message: UserMessage; readonly left: number } | undefined {
+  if (message.role !== 'user') return undefined
+  let left = 0
+  const content = message.content.map((block) => {
+    if (block.type !== 'text') return block
+    const half = Math.floor(block.text.length * part / 2)
+    const gone = block.text.length - 2 * half
+    if (gone < 200) return block
+    left += gone
+    const note = `[… ${gone} characters were left out here, because the message does not fit into your window …]`
+    return { type: 'text' as const, text: `${block.text.slice(0, half).toWellFormed()}\n${note}\n${block.text.slice(-half).toWellFormed()}` }
+  })
+  return left === 0 ? undefined : { message: { role: 'user', content }, left }
 }

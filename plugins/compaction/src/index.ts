@@ -1,2 +1,3 @@
-export { CompactionService, type Compacted, type Config, DROPPED, INSTRUCTION, SUMMARY_TITLE } from './compaction.ts'
+export { CompactionService, type Compacted, type Config, DROPPED, SUMMARISED, SUMMARY_TITLE } from './compaction.ts'
+export { INSTRUCTION } from './instruction.ts'
 export { CompactionService as default } from './compaction.ts'

@@ -19,6 +19,14 @@ export class Scale {
     if (input > 0 && estimated > 0) this.ratios.set(agent.id, Math.min(4, Math.max(0.25, input / estimated)))
   }
 
+  /** Learns that the newest request weighs at least so much: it did not fit. */
+  atLeast(agent: Agent, tokens: number): void {
+    const estimated = this.estimate(agent)
+    if (estimated <= 0) return
+    const ratio = this.ratios.get(agent.id) ?? 1
+    this.ratios.set(agent.id, Math.min(4, Math.max(ratio, tokens / estimated)))
+  }
+
   forget(agent: Agent): void {
     this.ratios.delete(agent.id)
   }

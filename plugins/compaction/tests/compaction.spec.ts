@@ -66,14 +66,89 @@ describe('compaction', () => {
     await whole(h)
   })
 
-  it('a summary that does not shrink, or does not come, gives way to a note, and says so', async () => {
-    for (const summary of [long(5_000), { error: { kind: 'server' } }, ''] as const) {
-      const h = await app(model((index) => `answer ${index} ${long(100)}`, summary), { window: 1_000, keep: 0.2, threshold: 0.6 })
-      for (let index = 0; index < 6; index++) await h.run(`prompt ${index}`)
-      expect(said(h)).toContain(DROPPED.slice(0, 40))
-      expect(h.reports[0]).toMatchObject({ plugin: 'compaction', problem: expect.stringMatching(/left out instead/) as string })
-      await whole(h)
+  it.each([
+    ['does not shrink', long(5_000)], ['fails', { error: { kind: 'server' } }], ['is empty', ''], ['is a call', { calls: [{ name: 'dump' }] }],
+  ] as readonly (readonly [string, Reply])[])('a summary that %s costs nothing while the history fits: it stays, and the task with it (C1)', async (_, summary) => {
+    const h = await app(model((index) => `answer ${index} ${long(100)}`, summary), { window: 2_000, keep: 0.2, threshold: 0.3, delay: 0, attempts: 2 })
+    h.agent.prompt('The task: mend the fence.')
+    await h.agent.idle()
+    for (let index = 0; index < 6 && h.reports.length === 0; index++) await h.run(`prompt ${index}`)
+    expect(said(h)[0]).toBe('The task: mend the fence.')
+    expect(said(h)).not.toContain(DROPPED.slice(0, 40))
+    expect(h.reports[0]).toMatchObject({ plugin: 'compaction', problem: expect.stringMatching(/still fits and stays as it is/) as string })
+    await whole(h)
+  })
+
+  it('one that fails once is asked for again, as requests are (C1)', async () => {
+    let asked = 0
+    const h = await app((request, index) => {
+      if (!isSummary(textOf(request.messages.at(-1)!))) return `answer ${index} ${long(100)}`
+      return asked++ === 0 ? { error: { kind: 'server' } } : 'We talked.'
+    }, { window: 1_000, keep: 0.2, threshold: 0.6, delay: 0 })
+    for (let index = 0; index < 6; index++) await h.run(`prompt ${index}`)
+    expect(asked).toBeGreaterThan(1)
+    expect(said(h)[0]).toMatch(/^Summary/)
+    await whole(h)
+  })
+
+  it('after an overflow without a summary only the oldest part goes, and never the newest message of the user', async () => {
+    const script: Script = (request, index) => {
+      if (isSummary(textOf(request.messages.at(-1)!))) return ''
+      return request.segments.history > 6 ? { error: { kind: 'overflow' } } : `answer ${index} ${long(50)}`
     }
+    const h = await app(script, { window: 400, threshold: 0, keep: 0.2, delay: 0, attempts: 1 }, [retry])
+    for (let index = 0; index < 4; index++) expect(await h.run(`prompt ${index}`)).toMatchObject({ reason: 'done' })
+    expect(said(h)[0]).toBe(DROPPED.slice(0, 40))
+    expect(said(h)).toContain('prompt 3')
+    expect(h.reports.map(({ problem }) => problem).join()).toMatch(/left out instead/)
+    await whole(h)
+  })
+
+  it('the newest message of the user stays verbatim, though many steps stand behind it', async () => {
+    const h = await app(model((index) => (index < 12 ? { text: long(60), calls: [{ name: 'dump' }] } : 'done')), { window: 4_000, keep: 0.1, threshold: 0.5, result: 100 })
+    await h.run('The task: NEVER on Friday.')
+    expect(h.agent.session.entries().filter(({ message }) => textOf(message) === 'The task: NEVER on Friday.').map(({ owner }) => owner)).toEqual(['user'])
+    expect(said(h).some((text) => text.startsWith(SUMMARY_TITLE.slice(0, 30)))).toBe(true)
+    await whole(h)
+  })
+
+  it('does not compact for nothing: a fixed part near the threshold is said once (C2)', async () => {
+    const heavy = { name: 'heavy', inject: ['system'], apply: async (ctx: Context) => void ctx.system.section({ key: 'k', content: long(7_500) }) }
+    const h = await app(model((index) => `answer ${index} ${long(60)}`), { window: 12_000, threshold: 0.8 }, [heavy])
+    for (let index = 0; index < 30; index++) await h.run(`prompt ${index}`)
+    const summaries = h.requests.filter((request) => isSummary(textOf(request.messages.at(-1)!))).length
+    expect(summaries).toBeLessThan(4)
+    expect(h.reports.filter(({ problem }) => /did not bring the request below/.test(problem)).length).toBeLessThan(2)
+    await whole(h)
+  })
+
+  describe('a window that is smaller than what is known (W9)', () => {
+    /** A model that refuses what is longer than so many words. */
+    const small = (words: number, number?: number): Script => (request, index) => {
+      const size = request.messages.reduce((sum, message) => sum + textOf(message).split(' ').length, 0)
+      if (size > words) return { error: { kind: 'overflow', ...(number !== undefined && { window: number }) } as never }
+      return isSummary(textOf(request.messages.at(-1)!)) ? 'We talked.' : `answer ${index} ${long(60)}`
+    }
+
+    it.each([['the provider says the number', 1_100], ['it does not', undefined]])('is learnt from the first overflow, where %s', async (_, number) => {
+      // The first summary does not fit either; what goes then is reported.
+      const h = await harness({ script: small(800, number), plugins: [[CompactionService, { delay: 0 }], tools, retry] as never, reports: 'allow' })
+      const reasons = []
+      for (let index = 0; index < 30; index++) reasons.push((await h.run(`prompt ${index}`)).reason)
+      expect(new Set(reasons)).toEqual(new Set(['done']))
+      const overflows = (await h.events()).filter((event) => event.type === 'request/end' && event.data.error?.kind === 'overflow').length
+      expect(overflows).toBeLessThan(6)
+      await whole(h)
+    })
+
+    it('a first prompt that is larger than the window is cut in its middle, and both are told how much', async () => {
+      const h = await app(small(800, 1_100), {}, [retry])
+      expect(await h.run(`BEGIN ${long(3_000)} END`)).toMatchObject({ reason: 'done' })
+      const text = textOf(h.agent.session.entries().find(({ message }) => message.role === 'user')!.message)
+      expect(text).toMatch(/^BEGIN [^]*\[… [\d,]+ characters were left out here[^]* END$/)
+      expect(h.reports.map(({ problem }) => problem).join()).toMatch(/characters of its middle were left out/)
+      await whole(h)
+    })
   })
 
   it('cures an overflow through restep: the step is made anew with a smaller request', async () => {
@@ -88,7 +163,7 @@ describe('compaction', () => {
     const h = await app(model((index) => `answer ${index} ${long(100)}`), { threshold: 0, keep: 0 })
     for (let index = 0; index < 3; index++) await h.run(`prompt ${index}`)
     expect(await h.ctx.compaction.compact('test')).toMatchObject({ how: 'summarised' })
-    expect(h.agent.session.entries()).toHaveLength(2)
+    expect(said(h)).toEqual([expect.stringMatching(/^Summary/), 'prompt 2', expect.stringMatching(/^answer/)])
     await whole(h)
   })
 

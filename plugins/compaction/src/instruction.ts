@@ -1,0 +1,2 @@
+/** Asks the model for a summary. */
+export const INSTRUCTION = 'Write a summary of this conversation so far, for yourself: it will stand in the place of all but the newest messages. Keep what was asked for, what was decided and why, what was done and found (names, paths, values, exact errors), and what is still to do. Leave out what no longer matters. Answer with the summary only, and call no tools.'
