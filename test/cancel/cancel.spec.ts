@@ -50,7 +50,7 @@ const SEAMS = ['agent/prompt-submit', 'agent/pre-step', 'agent/session-prefix', 
 /** What waits for a timer, which is a moment too, and ends it when it is told to stop. */
 async function timed(signal: AbortSignal, moments: () => Moments | undefined): Promise<void> {
   await new Promise((resolve, reject) => {
-    // eslint-disable-next-line headrace/no-sleep -- a timer that would be left is what is looked for
+    // oxlint-disable-next-line headrace/no-sleep -- a timer that would be left is what is looked for
     const timer = setTimeout(() => { moments()?.pass('timer'); resolve(undefined) }, 5)
     signal.addEventListener('abort', () => { clearTimeout(timer); reject(new Error('stopped')) }, { once: true })
   })

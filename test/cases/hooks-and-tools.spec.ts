@@ -100,7 +100,7 @@ it('a UI listener that throws on step/start, one that appends from inside: the l
 describe('a tool', () => {
   it.each<[string, (...args: never[]) => unknown, RegExp, object?]>([
     ['throws', () => { throw new Error('it broke') }, /^it broke$/],
-    ['throws what is no error', () => { throw 'a string' }, /^a string$/], // eslint-disable-line @typescript-eslint/only-throw-error -- that is the case
+    ['throws what is no error', () => { throw 'a string' }, /^a string$/], // oxlint-disable-line typescript/only-throw-error -- that is the case
     ['hangs', () => new Promise(() => undefined), /did not finish within 60 ms and was told to stop/, { timeout: 60 }],
     ['ignores its abort signal', () => turns(10_000).then(() => 'late'), /did not finish within 60 ms/, { timeout: 60 }],
     ['returns a function', () => () => 1, /not JSON: .* is a function/],

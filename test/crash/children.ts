@@ -19,7 +19,7 @@ export function start(orders: Orders): Promise<End> {
   let out = ''
   let timer: ReturnType<typeof setTimeout> | undefined
   running.stdout.on('data', () => {
-    // eslint-disable-next-line headrace/no-sleep -- at any time, whatever it is doing then
+    // oxlint-disable-next-line headrace/no-sleep -- at any time, whatever it is doing then
     if (point?.at === 'time') timer ??= setTimeout(() => running.kill('SIGKILL'), point.wait)
   })
   running.stderr.on('data', (data: Buffer) => (out += data.toString()))

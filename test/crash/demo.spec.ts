@@ -25,7 +25,7 @@ function headrace(project: Project, args: readonly string[], killAfter?: number)
   child.stdout!.on('data', (data: Buffer) => (out += data.toString()))
   child.stderr!.on('data', (data: Buffer) => (out += data.toString()))
   let timer: ReturnType<typeof setTimeout> | undefined
-  // eslint-disable-next-line headrace/no-sleep -- at any time, whatever it is doing then
+  // oxlint-disable-next-line headrace/no-sleep -- at any time, whatever it is doing then
   const killIn = (wait: number): void => void (timer = setTimeout(() => child.kill('SIGKILL'), wait))
   const watch = killAfter === undefined ? undefined : setInterval(() => {
     if (timer || (killAfter >= 0 && !hasLog(project))) return

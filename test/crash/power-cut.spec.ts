@@ -105,7 +105,7 @@ class Machine {
         // What is closed by a process whose machine is off is nobody's concern.
         if (key === 'close') return (disk.close as (...args: unknown[]) => unknown)(...args)
         operate()
-        const done = (disk[key] as (...args: unknown[]) => unknown).apply(disk, args)
+        const done = (disk[key] as (...args: unknown[]) => unknown).call(disk, ...args)
         if (!(done instanceof Promise)) return done
         // The power may fail before the disk has answered: nothing is acknowledged then.
         return done.then((value: unknown) => {

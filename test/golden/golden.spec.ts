@@ -109,7 +109,7 @@ describe('golden logs', () => {
     expect(verdict(`refused/${name}.jsonl`)).toBe(why)
   })
 
-  it.skipIf(!python)('are read so, and refused so, by a reader in Python that was written from the page alone (needs python3)', () => {
+  it.each(python ? ['python3'] : [])('are read so, and refused so, by a reader in Python that was written from the page alone: %s', () => {
     const files = [...names.map((name) => `logs/${name}.jsonl`), ...Object.keys(refused).map((name) => `refused/${name}.jsonl`)]
     const lines = execFileSync('python3', [here('reader.py'), ...files.map(here)], { encoding: 'utf8', maxBuffer: 1e8 }).split('\n').slice(0, -1)
     const found = lines.map((line) => JSON.parse(line) as Expected & { readonly refused?: string; readonly differs?: readonly string[] })

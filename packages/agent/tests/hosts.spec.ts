@@ -4,7 +4,7 @@ import type { Agent } from '@headrace/agent'
 import { textOf } from '@headrace/message'
 import { MemoryStore, type SessionEvent } from '@headrace/session'
 import { type Harness, type HarnessOptions, harness } from '@headrace/testing'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { claim } from '../src/services/copy.ts'
 
 async function app(options: HarnessOptions = {}): Promise<Harness> {
@@ -59,7 +59,7 @@ describe('an agent whose maker goes is parked, not cancelled (H1)', () => {
       const gone = Promise.resolve(waysToGo[how]!(fiber as never)).catch(() => undefined)
       expect(await turn.result).toMatchObject({ reason: 'parked' })
       if (how === 'it is unloaded') await gone
-      await vi.waitFor(() => expect(made.ctx.agents.get('made')).toBeUndefined())
+      await expect.poll(() => made.ctx.agents.get('made')).toBeUndefined()
       const events = await logOf(made, 'made')
       expect([types(events, 'turn/end'), types(events, 'turn/cancel')]).toEqual([[], []])
     })
@@ -72,7 +72,7 @@ describe('an agent whose maker goes is parked, not cancelled (H1)', () => {
       throw new Error('on purpose')
     } }
     await made.ctx.plugin(failing).then(() => undefined, () => undefined)
-    await vi.waitFor(() => expect(made.ctx.agents.get('made')).toBeUndefined())
+    await expect.poll(() => made.ctx.agents.get('made')).toBeUndefined()
     await (await made.ctx.agents.resume('made')).dispose()
   })
 
@@ -197,7 +197,7 @@ describe('a listener that answers what it caused is bounded, named and refused (
     const made = await app({ plugins: [{ name: 'looping', inject: ['agents'], apply: async (ctx: Context) => loops[how]!(ctx) }] })
     expect(await made.run('Go')).toMatchObject({ reason: 'done' })
     const told = (): Harness['reports'] => made.reports.filter(({ problem }) => /answers (events|its own events)/.test(problem))
-    await vi.waitFor(() => expect(told()).not.toEqual([]))
+    await expect.poll(told).not.toEqual([])
     const reports = told()
     if (how !== 'listens to the session itself') expect(new Set(reports.map(({ plugin, seam }) => `${plugin} ${seam}`))).toEqual(new Set(['looping session/event']))
     expect(made.agent.session.length).toBeLessThan(40_000)

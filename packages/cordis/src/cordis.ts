@@ -190,7 +190,7 @@ function noteNames(registry: { plugin: RegistryService['plugin']; [kName]?: true
   } as unknown as RegistryService['plugin']
 }
 
-noteNames(RegistryService.prototype as unknown as Parameters<typeof noteNames>[0])
+noteNames(RegistryService.prototype)
 
 /** What a plugin registered: `on` with an event, `provide` with a service, `tools.define` with a name. */
 export interface Registration {

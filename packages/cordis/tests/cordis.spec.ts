@@ -1,6 +1,6 @@
 import * as cordis from 'cordis'
 import { Context, type Fiber, type Plugin } from 'cordis'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   Departures, Listeners, fibersOf, isActive, isBelow, isFailed, loadingFiber, missingServices, movingPart, nameOf, originalOf,
   partsOf, pluginOf, registrationsOf, renamed, servicesOf, sortListeners, stateOf, whyNotRunning,
@@ -107,7 +107,7 @@ describe('the state of a fiber', () => {
     await fiber.await()
     expect([stateOf(fiber), isActive(fiber), loadingFiber(ctx), movingPart(fiber)]).toEqual(['active', true, undefined, undefined])
     const gone = fiber.dispose()
-    await vi.waitFor(() => expect(stateOf(fiber)).toBe('unloading'))
+    await expect.poll(() => stateOf(fiber)).toBe('unloading')
     unloaded.open()
     await gone
     expect([stateOf(fiber), isActive(fiber), loadingFiber(ctx)]).toEqual(['disposed', false, undefined])

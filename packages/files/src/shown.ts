@@ -23,7 +23,7 @@ export function quoted(text: string): string {
 
 /** A name or a path on one line: control characters and marks that turn the text around are escaped, so that it reads as what it is. */
 export function shownName(name: string): string {
-  // eslint-disable-next-line no-control-regex
+  // oxlint-disable-next-line no-control-regex
   return name.toWellFormed().replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

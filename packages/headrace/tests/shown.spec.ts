@@ -64,7 +64,7 @@ it.each([true, false])('each line that is printed, noted or warned of is one, on
   for (const [stream, times] of [[out, 2], [err, 2]] as const) {
     const shown = String(stream.read())
     expect(shown.split('\n')).toHaveLength(HOSTILE.length * times + 1)
-    // eslint-disable-next-line no-control-regex
+    // oxlint-disable-next-line no-control-regex
     expect(shown).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]/)
   }
 })
@@ -87,7 +87,7 @@ describe('a log that was imported', () => {
     for (const args of commands.map((line) => line.split(' '))) {
       const { code, out, err } = await lab.run(args)
       expect([args, code, err]).toEqual([args, 0, ''])
-      // eslint-disable-next-line no-control-regex
+      // oxlint-disable-next-line no-control-regex
       expect(out).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u200c\u2028-\u202e\u2066-\u2069]/)
       expect(out.split('\n').filter((line) => line.startsWith('2026') && line.includes('forged')), String(args)).toEqual([])
     }

@@ -123,7 +123,7 @@ if (spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('u
       expect(shown).toMatch(/Write new\.txt\?/)
       expect(lab.read('new.txt')).toBe(HOSTILE)
       expect(shown).toContain(HARMLESS)
-      // eslint-disable-next-line no-control-regex
+      // oxlint-disable-next-line no-control-regex
       expect(shown).not.toMatch(/\x1b\]|\x1b\[2J|\x07|\u009b|\u202e/)
     })
 

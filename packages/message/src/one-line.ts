@@ -2,7 +2,7 @@
 // terminal (cursor, title, clipboard), read otherwise than it is, or look like more lines than it has.
 
 /** Controls but for tab and line feed, and what turns the direction of text. */
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex
 const DRIVING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 /** What has no width, or is no space and looks like one. Joiners and selectors inside of an emoji are part of it. */

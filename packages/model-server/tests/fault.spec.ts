@@ -1,6 +1,6 @@
 import { type ModelServer, type ModelServerOptions, type Reply, type Script, createModelServer, overflow, rateLimit, serverError, unauthorized } from '@headrace/model-server'
 import { connect } from 'node:net'
-// eslint-disable-next-line headrace/no-sleep -- mocked below, to see what it is asked for
+// oxlint-disable-next-line headrace/no-sleep -- mocked below, to see what it is asked for
 import { setTimeout as pause } from 'node:timers/promises'
 import { turns } from '@headrace/testing/gate'
 import { afterEach, describe, expect, it, vi } from 'vitest'

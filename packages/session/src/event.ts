@@ -191,6 +191,7 @@ export interface CoreEvents {
 }
 
 /** The events of a log and their data. Plugins add types by declaration merging; theirs are never surface. */
+// oxlint-disable-next-line typescript/no-empty-object-type -- an interface, so that plugins can merge into it
 export interface EventMap extends CoreEvents {}
 
 /** One dispatch of a request: the chain of its history and its digest. With `purpose` it is a side request, which says what differs. */

@@ -36,7 +36,7 @@ function pause<T>(milliseconds: number, value: T, { signal }: { readonly signal?
       clearTimeout(timer)
       reject(new DOMException('The operation was aborted', { name: 'AbortError', cause: signal!.reason }))
     }
-    // eslint-disable-next-line headrace/no-sleep -- the one that is stopped
+    // oxlint-disable-next-line headrace/no-sleep -- the one that is stopped
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', abort)
       resolve(value)

@@ -36,12 +36,12 @@ export function gate<T = void>(): Gate<T> {
 export async function until<T>(look: () => T | Promise<T>, what = 'it'): Promise<Exclude<T, false | null | undefined>> {
   const end = now() + HANG
   for (;;) {
-    let problem: unknown
+    let problem: Error | undefined
     try {
       const found = await look()
       if (found !== false && found !== null && found !== undefined) return found as Exclude<T, false | null | undefined>
     } catch (error) {
-      problem = error
+      problem = error as Error
     }
     if (now() > end) throw problem ?? new Error(`${what} is still not so after ${HANG} ms`)
     await new Promise((resolve) => later(resolve, LOOK))

@@ -116,7 +116,7 @@ export function following(store: () => SessionStore, again: () => Promise<Sessio
       await follower.until(({ events }) => events.length === 2)
       expect([follower.resets, follower.events]).toEqual([1, written])
     }
-    const refused = new Follower(store(), 'a', '1.zz' as Cursor)
+    const refused = new Follower(store(), 'a', '1.zz')
     await refused.done
     expect(refused.error).toMatchObject({ code: 'CURSOR_INVALID' })
   })

@@ -102,9 +102,9 @@ async function* answer(endpoint: Endpoint, mapping: Mapping, events: AsyncIterat
   const reader = reading(endpoint, mapping)
   try {
     while (!reader.over) {
-      const { done, value } = await watch.race(events.next())
-      if (done) break
-      yield* reader.read(fieldsOf(value))
+      const next = await watch.race(events.next())
+      if (next.done) break
+      yield* reader.read(fieldsOf(next.value))
     }
   } catch (error) {
     if (!reader.finished || watch.error?.failure.kind === 'aborted') throw error

@@ -155,7 +155,7 @@ const SOCKET = /^(E[A-Z]+|EAI_\w+|UND_ERR_\w+|HPE_\w+|ERR_(TLS|SSL)\w*|\w*CERT\w
 function brokenOf(error: unknown): { code: string; message: string } | undefined {
   for (let current = error, depth = 0; current instanceof Error && depth < 8; current = current.cause, depth++) {
     const { code = current.name === 'HTTPParserError' ? 'HPE_INVALID' : undefined } = current as NodeJS.ErrnoException
-    const inner = current instanceof AggregateError ? current.errors.find((each) => each instanceof Error) as Error | undefined : undefined
+    const inner = current instanceof AggregateError ? (current.errors as unknown[]).find((each): each is Error => each instanceof Error) : undefined
     if (typeof code === 'string' && SOCKET.test(code)) return { code, message: messageOf(current.message === '' && inner ? inner : current) }
   }
   return undefined

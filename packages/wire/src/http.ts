@@ -72,7 +72,10 @@ async function* eventsOf(response: Response, heard: () => void): AsyncGenerator<
     // Some servers keep the connection open behind their last event.
     if (over) return
   }
-  if (isStream) return yield* dataOf(read(events.end()))
+  if (isStream) {
+    yield* dataOf(read(events.end()))
+    return
+  }
   const whole = wholeOf(first)
   if (!whole) throw new BadResponse({ status: response.status, headers: { 'content-type': type }, body: first, url: response.url })
   yield whole

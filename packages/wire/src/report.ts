@@ -49,7 +49,7 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h:
 
 /** Google's `RetryInfo { retryDelay: "34.07s" }`; others' "Please try again in 1m2.5s". */
 function delayIn(details: unknown, said: string | undefined): number | undefined {
-  const info = (Array.isArray(details) ? details : []).map((item) => (item as { retryDelay?: unknown } | null)?.retryDelay).find((delay) => typeof delay === 'string') as string | undefined
+  const info = (Array.isArray(details) ? details : []).map((item) => (item as { retryDelay?: unknown } | null)?.retryDelay).find((delay): delay is string => typeof delay === 'string')
   const text = info ?? /(?:try again|retry) in ((?:\d+(?:\.\d+)?(?:ms|[smh]) ?)+)/i.exec(said ?? '')?.[1]
   const amounts = [...(text ?? '').matchAll(/(\d+(?:\.\d+)?)(ms|[smh])/g)]
   return amounts.length === 0 ? undefined : Math.ceil(amounts.reduce((sum, [, amount, unit]) => sum + Number(amount) * UNITS[unit!]!, 0))

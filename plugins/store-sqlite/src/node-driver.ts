@@ -1,7 +1,7 @@
 import type { Driver, Handle, Statement } from './driver.ts'
 
 // What is used of node:sqlite, which the types of the oldest Node that we run on do not have.
-interface StatementSync extends Statement<readonly never[]> {}
+type StatementSync = Statement<readonly never[]>
 interface DatabaseSync {
   exec(sql: string): void
   prepare(sql: string): StatementSync

@@ -7,11 +7,11 @@ import * as storeSqlite from '@headrace/plugin-store-sqlite'
 import { Context } from 'cordis'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { openStore, read, sql, temporaryFolder } from './logs.ts'
-import { nodeDriver } from '../src/node-driver.ts'
 
 afterEach(() => {
   vi.unstubAllEnvs()
   vi.doUnmock('better-sqlite3')
+  vi.doUnmock('../src/node-driver.ts')
 })
 
 async function load(config?: Partial<storeSqlite.Config>): Promise<{ readonly ctx: Context; readonly dispose: () => Promise<void> }> {
@@ -90,7 +90,8 @@ describe('the store-sqlite plugin', () => {
     expect(openBelow(store.file)).toEqual([])
   })
 
-  it.skipIf(nodeDriver() !== undefined)('says how to install better-sqlite3 where that cannot be loaded', async () => {
+  it('says how to install better-sqlite3 where that cannot be loaded, and Node has no SQLite', async () => {
+    vi.doMock('../src/node-driver.ts', () => ({ nodeDriver: () => undefined }))
     vi.doMock('better-sqlite3', () => ({ default: class { constructor() { throw new Error('Could not locate the bindings file. Tried:\n → here') } } }))
     const wayOut = expect.stringMatching(/better-sqlite3.*cannot be loaded \(Could not locate the bindings file\); .*npm i better-sqlite3@12/) as unknown
     await expect(load({ file: join(temporaryFolder(), 'sessions.sqlite') })).rejects.toMatchObject({ code: 'STORE_DRIVER', message: wayOut })

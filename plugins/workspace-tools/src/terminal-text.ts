@@ -5,12 +5,12 @@ const MAX_ROW = 16_384
 /** Characters of an escape sequence; what is longer is none. */
 const MAX_SEQUENCE = 4_096
 
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f\u0080-\u009f]/
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex
 const PLAIN = /[^\u0000-\u0008\u000a-\u001f\u007f\u0080-\u009f]+/y
 // CSI; OSC and other strings, to their terminator; other escapes.
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex
 const SEQUENCE = /(?:\u001b\[|\u009b)([0-?]*)[ -/]*([@-~])|(?:\u001b[\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)|\u001b[ -/]*[0-Z\\`-~]/y
 
 /**
@@ -88,7 +88,7 @@ export class TerminalText {
       this.move(match[2], match[1] ?? '')
       return at + match[0].length
     }
-    // eslint-disable-next-line no-control-regex
+    // oxlint-disable-next-line no-control-regex
     const isOpen = /[\u001b\u0090\u0098\u009b\u009d-\u009f]/.test(text[at]!) && text.length - at < MAX_SEQUENCE
     if (!isOpen) return at + 1
     this.rest = text.slice(at)

@@ -41,7 +41,7 @@ describe('output for a terminal', () => {
 
   it('of any bytes ends, and has no escape left', () => {
     fc.assert(fc.property(fc.array(fc.string({ unit: fc.constantFrom('\u001b', '[', ']', '1', ';', 'A', 'K', 'm', '\r', '\n', '\b', 'x', '\u009b', '\\') })), (pieces) => {
-      // eslint-disable-next-line no-control-regex
+      // oxlint-disable-next-line no-control-regex
       expect(shown(...pieces)).not.toMatch(/[\u001b\u009b\r\b]/)
     }))
   })

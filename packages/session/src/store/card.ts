@@ -78,7 +78,7 @@ export class CardFold {
   /** @param json its exact JSON, where it is at hand. Returns true where the card is to be written once this is durable. */
   take(event: SessionEvent, json?: string): boolean {
     this.last = { event, json }
-    const change = changeOf(this.state, event as SessionEvent & { readonly data: never })
+    const change = changeOf(this.state, event)
     if (change) this.state = { ...this.state, ...change }
     return TOLD.has(event.type)
   }
