@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type ReplyError, errorBody, errorHeaders } from './error.ts'
 import type { Answer, Completion } from './reply.ts'
-import type { Protocol } from './protocols.ts'
+import type { Protocol } from './protocols/protocol.ts'
 import type { OpenRequest } from './request.ts'
 
 /** Where an answer goes: the response, the record that says what became of it, and the signal that it is no use any more. */

@@ -81,7 +81,7 @@ const MODELS = /^\/v1(beta)?\/models$/
 /** The key of a request, wherever its protocol has it. */
 function keyIn({ headers }: IncomingMessage): string | undefined {
   const { authorization, 'x-api-key': anthropic, 'x-goog-api-key': google } = headers
-  return [authorization?.replace(/^Bearer /, ''), anthropic, google].find((key) => typeof key === 'string') as string | undefined
+  return [authorization?.replace(/^Bearer /, ''), anthropic, google].find((key): key is string => typeof key === 'string')
 }
 
 async function answer(desk: Desk, target: Target): Promise<void> {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { HeadraceError, adoptJson } from '@headrace/message'
 import type { ReplyError } from './error.ts'
 import type { ChatBody } from './protocol.ts'
-import type { Protocol } from './protocols.ts'
+import type { Protocol } from './protocols/protocol.ts'
 
 /** A request that is answered without asking the script. */
 export class Refusal extends HeadraceError {

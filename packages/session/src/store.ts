@@ -1,8 +1,11 @@
-import { type Digest, HeadraceError } from '@headrace/message'
+import type { Digest } from '@headrace/message'
 import type { SessionEvent } from './event.ts'
 import type { SessionCard } from './store/card.ts'
+import { StoreError } from './store/error.ts'
 import type { FollowOptions, Followed } from './store/follow.ts'
 import type { Letter, LetterDraft, Posted } from './store/letter.ts'
+
+export { StoreError }
 
 /** Where logs are kept. Reading needs no lease; writing does (L18). Run the store conformance suite of `@headrace/testing` against yours. */
 export interface SessionStore {
@@ -85,13 +88,6 @@ export interface ListFilter {
   readonly cwd?: string
   /** Those that stand under this session. */
   readonly under?: string
-}
-
-/** A store that could not do what it was asked to: the message names the session, the place and the cause. */
-export class StoreError extends HeadraceError {
-  constructor(message: string, options?: ErrorOptions & { code?: string }) {
-    super(options?.code ?? 'STORE_FAILED', message, options)
-  }
 }
 
 /** Events that are appended together, and their JSON, which is made once. */

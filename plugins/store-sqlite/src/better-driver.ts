@@ -1,5 +1,5 @@
 import type BetterSqlite3 from 'better-sqlite3'
-import type { Driver, Handle, Statement } from './driver.ts'
+import type { Driver, Handle, Statement } from './handle.ts'
 
 /** better-sqlite3, for a Node that has no SQLite of its own. @throws where its native part cannot be loaded */
 export function betterDriver(Database: typeof BetterSqlite3): Driver {

@@ -1,30 +1,8 @@
 import { messageOf } from '@headrace/message'
 import { StoreError } from '@headrace/session'
+import type { Driver } from './handle.ts'
 
-/** What a statement takes and gives: the same with both drivers. */
-export interface Statement<P extends readonly unknown[] = [], R = unknown> {
-  run(...parameters: P): { readonly changes: number | bigint; readonly lastInsertRowid: number | bigint }
-  get(...parameters: P): R | undefined
-  all(...parameters: P): R[]
-  iterate(...parameters: P): IterableIterator<R>
-}
-
-/** An open database, with whatever driver this Node has. */
-export interface Handle {
-  readonly isOpen: boolean
-  exec(sql: string): void
-  prepare<P extends readonly unknown[] = [], R = unknown>(sql: string): Statement<P, R>
-  /** What a pragma says, where it says one thing. */
-  pragma(text: string): unknown
-  /** All or nothing, of one state of the database. */
-  deferred<T>(work: () => T): T
-  /** The same, to write: waits for its turn first. */
-  immediate<T>(work: () => T): T
-  close(): void
-}
-
-/** @param timeout milliseconds to wait while another process writes */
-export type Driver = (file: string, timeout: number) => Handle
+export type { Driver, Handle, Statement } from './handle.ts'
 
 /** The driver that is built into Node (22.13 and later), else better-sqlite3. @throws StoreError where there is neither */
 export async function loadDriver(): Promise<Driver> {

@@ -1,4 +1,4 @@
-import type { Driver, Handle, Statement } from './driver.ts'
+import type { Driver, Handle, Statement } from './handle.ts'
 
 // What is used of node:sqlite, which the types of the oldest Node that we run on do not have.
 type StatementSync = Statement<readonly never[]>

@@ -9,7 +9,7 @@ import type {
 } from '../contract/agent.ts'
 import { checkOptions } from '../contract/check-options.ts'
 import { AgentError } from '../contract/error.ts'
-import type { OutputSchema, TurnHandle } from '../contract/turn.ts'
+import type { TurnHandle } from '../contract/turn.ts'
 import { isObject } from '../seams/guards.ts'
 import { ownerOf } from '../seams/owner.ts'
 import { toOutputSchema } from '../turn/parameters.ts'
@@ -62,7 +62,7 @@ export class AgentView implements Agent {
     checkOptions('agent.prompt', options, ['context', 'config', 'output', 'signal'])
     const { context, config, output, signal } = options
     const patch = config && this.#core.header.seed.check(toConfigPatch(config, 'prompt'))
-    const handle = this.#core.inbox.prompt(input, this.plugin, { context, config: patch, output: output && toOutputSchema(output as OutputSchema) })
+    const handle = this.#core.inbox.prompt(input, this.plugin, { context, config: patch, output: output && toOutputSchema(output) })
     if (signal) cancelWith(handle, signal)
     return this.woken(handle) as TurnHandle<Output>
   }

@@ -29,7 +29,7 @@ export function toOutputSchema(output: OutputSchema): Parameters {
   const at = 'output of a prompt'
   if (!isObject(output)) throw new AgentError('OUTPUT_SCHEMA_INVALID', `${at} must be a Zod schema, or JSON Schema such as { type: 'object' }`)
   const whole = (where: string, schema: JsonObject): JsonObject => copyJson(schema, where)
-  return isStandard(output) ? fromStandard(at, output, whole) : fromJsonSchema(at, output as JsonObject, whole)
+  return isStandard(output) ? fromStandard(at, output, whole) : fromJsonSchema(at, output, whole)
 }
 
 type Whole = (at: string, schema: JsonObject) => JsonObject

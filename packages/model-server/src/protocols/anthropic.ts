@@ -1,6 +1,6 @@
-import type { Protocol } from '../protocols.ts'
 import type { Completion } from '../reply.ts'
 import { type Block, type Fields, blocksOf, fieldsOf, listOf, media, named } from './blocks.ts'
+import type { Protocol } from './protocol.ts'
 
 const STOPS: Readonly<Record<string, string>> = { stop: 'end_turn', tool_calls: 'tool_use', length: 'max_tokens', content_filter: 'refusal' }
 const ERRORS: Readonly<Record<number, string>> = { 400: 'invalid_request_error', 401: 'authentication_error', 404: 'not_found_error', 429: 'rate_limit_error', 529: 'overloaded_error' }

@@ -1,6 +1,6 @@
-import type { Protocol } from '../protocols.ts'
 import type { Completion } from '../reply.ts'
 import { type Block, type Fields, blocksOf, fieldsOf, listOf, media } from './blocks.ts'
+import type { Protocol } from './protocol.ts'
 
 const STOPS: Readonly<Record<string, string>> = { stop: 'STOP', tool_calls: 'STOP', length: 'MAX_TOKENS', content_filter: 'SAFETY' }
 const STATUS: Readonly<Record<number, string>> = { 400: 'INVALID_ARGUMENT', 401: 'UNAUTHENTICATED', 403: 'PERMISSION_DENIED', 404: 'NOT_FOUND', 429: 'RESOURCE_EXHAUSTED', 500: 'INTERNAL', 503: 'UNAVAILABLE' }
@@ -42,7 +42,7 @@ function toMessages(contents: readonly Fields[]): object[] {
     const list = listOf(parts)
     const said = list.flatMap((part): object[] => {
       const { mimeType, data } = fieldsOf(part.inlineData)
-      if (mimeType !== undefined) return [media(String(mimeType), data)]
+      if (typeof mimeType === 'string') return [media(mimeType, data)]
       return typeof part.text === 'string' && part.text !== '' && part.thought !== true ? [{ type: 'text', text: part.text }] : []
     })
     if (role === 'model') {
@@ -52,7 +52,8 @@ function toMessages(contents: readonly Fields[]): object[] {
     const results = list.flatMap(({ functionResponse: response }): object[] => {
       if (response === undefined) return []
       const { output, error } = fieldsOf(fieldsOf(response).response)
-      return [{ role: 'tool', tool_call_id: `call_${answered++}`, content: String(output ?? error ?? '') }]
+      const answer = output ?? error
+      return [{ role: 'tool', tool_call_id: `call_${answered++}`, content: typeof answer === 'string' ? answer : JSON.stringify(answer) ?? '' }]
     })
     return [...results, ...(said.length > 0 || results.length === 0 ? [{ role: 'user', content: said }] : [])]
   })

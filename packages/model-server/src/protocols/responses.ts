@@ -1,7 +1,7 @@
-import type { Protocol } from '../protocols.ts'
 import type { Completion } from '../reply.ts'
 import { errorBody } from '../error.ts'
 import { type Block, type Fields, blocksOf, listOf, named } from './blocks.ts'
+import type { Protocol } from './protocol.ts'
 
 /** OpenAI's Responses. */
 export const responses: Protocol = {

@@ -1,6 +1,6 @@
 import type { SessionEvent } from '../event.ts'
-import { StoreError } from '../store.ts'
 import { type Cursor, parseCursor } from '../sum.ts'
+import { StoreError } from './error.ts'
 
 /** What a follower is given: events that are durable, each append whole or its rest at once; or that the log is another than it was. */
 export type Followed =

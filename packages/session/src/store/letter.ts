@@ -1,7 +1,7 @@
 import { type CallConfig, type Json, type JsonObject, type UserMessage, copyJson, digestOf } from '@headrace/message'
 import { checkEvent } from '../check.ts'
 import { LogError } from '../error.ts'
-import { StoreError } from '../store.ts'
+import { StoreError } from './error.ts'
 
 /** What a person, or a program for one, sends to a session. It is signed `user`; no plugin's view can send one. */
 export type LetterDraft =

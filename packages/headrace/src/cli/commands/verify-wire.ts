@@ -84,7 +84,7 @@ async function again(app: Context, fold: Fold, session: string, seq: number, dis
   }
 }
 
-function* compared({ data: { dispatch, wire, adapter } }: SessionEvent<'request/end'>, made: Made | string | undefined): Generator<Compared> {
+function* compared({ data: { dispatch, wire, adapter } }: SessionEvent<'request/end'>, made: Made | string | undefined): Generator<Compared, void, undefined> {
   if (wire === undefined || made === undefined) return
   const other = (why: string): Compared => ({ dispatch, what: 'not comparable', why })
   if (typeof made === 'string') return yield other(made)
