@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { Batch, FORMAT, type Lease, type SessionEvent, type SessionStore } from '@headrace/session'
+import { Batch, type EventDraft, FORMAT, type Lease, type Letter, type LetterDraft, type SessionEvent, type SessionStore } from '@headrace/session'
 import { messageOf } from '@headrace/message'
 
-// A process of its own on a built store: node store-child.js <module> <export> <options as JSON> hold | race | once | fill | append <id>
+// A process of its own on a built store: node store-child.js <module> <export> <options as JSON> hold | race | once | fill | append | take | desk | keys <id>
 
 const [module = '', name = '', options = '', mode = '', id = ''] = process.argv.slice(2)
 const { [name]: Store } = await import(module) as Record<string, new (options: object) => SessionStore>
@@ -27,6 +27,44 @@ async function open(): Promise<Lease> {
 function eventAt(seq: number, note?: string): SessionEvent {
   const draft = seq === 0 ? { type: 'session/open', data: { ...FORMAT, id } } : { type: 'step/start', data: { turn: seq, step: 1, ...(note !== undefined && { note }) } }
   return { seq, time: seq, ...draft } as SessionEvent
+}
+
+/** The text of a letter, or its kind. */
+function promptOf({ id, kind, time: _, ...data }: Letter): EventDraft {
+  return kind === 'prompt' ? { type: 'prompt/queued', data: { ...data, owner: 'user', letter: id } } as EventDraft : { type: 'letter/refused', data: { letter: id, reason: kind } }
+}
+
+function letterOf(text: string, key?: string): LetterDraft {
+  return { kind: 'prompt', input: { role: 'user', content: [{ type: 'text', text }] }, ...(key !== undefined && { key }) }
+}
+
+/** Takes letters while there are any, each by an event that names it, one append a letter. */
+async function takeAll(lease: Lease, next: number): Promise<number> {
+  for (let letters = await lease.letters(); letters.length > 0; letters = await lease.letters()) {
+    for (const letter of letters) lease.append(new Batch([{ seq: next, time: 1, ...promptOf(letter) } as SessionEvent])), next++
+    await lease.flush()
+  }
+  return next
+}
+
+async function countOf(): Promise<number> {
+  let count = 0
+  for await (const events of store.load(id)) count += events.length
+  return count
+}
+
+/** What a desk does that finds a letter which nobody holds the session of: takes it, leaves, and looks once more. */
+async function serve(): Promise<void> {
+  do {
+    const lease = await store.lease(id).catch((error: { readonly code?: unknown }) => {
+      if (error.code === 'SESSION_BUSY') return undefined
+      throw error as Error
+    })
+    // Whoever holds it looks once more when it leaves.
+    if (!lease) return
+    await takeAll(lease, await countOf())
+    await lease.release()
+  } while ((await store.letters(id)).length > 0)
 }
 
 const modes: Readonly<Record<string, () => Promise<void>>> = {
@@ -80,6 +118,45 @@ const modes: Readonly<Record<string, () => Promise<void>>> = {
     const second = attempt(kept)
     await lease.release().catch(() => undefined)
     say(JSON.stringify({ kept, first, second }))
+    process.exit()
+  },
+
+  /** Holds the session and takes letters as they come. */
+  async take() {
+    const lease = await open()
+    let next = await countOf()
+    let work = Promise.resolve()
+    const take = (): void => void (work = work.then(async () => void (next = await takeAll(lease, next))))
+    lease.onLetter(take)
+    take()
+    say('taking')
+    await lines.next()
+    await work
+    await lease.release()
+    process.exit()
+  },
+
+  /** Posts letters, and serves the session where nobody does. */
+  async desk() {
+    say('ready')
+    await lines.next()
+    for (let index = 0; index < 25; index++) {
+      await store.post(id, letterOf(`${process.pid}-${index}`))
+      await serve()
+    }
+    say('done')
+    await lines.next()
+    process.exit()
+  },
+
+  /** Posts letters under keys that others post under, too; says their ids. */
+  async keys() {
+    say('ready')
+    await lines.next()
+    for (let index = 0; index < 20; index++) {
+      const { letter } = await store.post(id, letterOf(`${index}`, `key ${index}`))
+      say(letter!)
+    }
     process.exit()
   },
 

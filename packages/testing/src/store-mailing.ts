@@ -1,5 +1,5 @@
 import { type Lease, type Letter, type LetterDraft, type SessionStore, forkLog } from '@headrace/session'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { until } from './gate.ts'
 import { append, opening, prompt, read, write } from './store-logs.ts'
 
@@ -36,6 +36,20 @@ export function mailing(store: () => SessionStore, again: () => Promise<SessionS
     expect(letters.map(({ id }) => id)).toEqual(posted)
     expect(await other.letters('a')).toEqual(letters)
     await lease.release()
+  })
+
+  it('keeps their order where the clock jumps, and gives ids that say nothing of it', async () => {
+    await write(store(), 'a', [[opening('a')]])
+    vi.useFakeTimers({ toFake: ['Date'] })
+    try {
+      for (const [index, time] of [1e12, 5e11, 2e12, 0, 1.5e12].entries()) {
+        vi.setSystemTime(time)
+        await (index % 2 ? await again() : store()).post('a', letter(`${index}`, index === 2 ? { key: 'k' } : {}))
+      }
+    } finally {
+      vi.useRealTimers()
+    }
+    expect((await store().letters('a')).map(textIn)).toEqual(['0', '1', '2', '3', '4'])
   })
 
   it('calls whoever waits for a letter, from whatever store', async () => {

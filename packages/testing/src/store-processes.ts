@@ -6,7 +6,10 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { SessionStore } from '@headrace/session'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { until } from './gate.ts'
+import { Follower } from './store-following.ts'
 import { append, opening, prompt, read, write } from './store-logs.ts'
+import { letter } from './store-mailing.ts'
 
 const CHILD = fileURLToPath(new URL('../lib/store-child.js', import.meta.url))
 
@@ -20,8 +23,8 @@ export interface StorePlace {
   readonly options: object
 }
 
-/** What a process does with a session: holds its lease until it is told a line; races for it when a file is there that it is told; appends, in three ways. */
-export type StoreMode = 'hold' | 'race' | 'once' | 'fill' | 'append'
+/** What a process does with a session: holds its lease until it is told a line; races for it when a file is there that it is told; appends, in three ways; takes letters, sends them. */
+export type StoreMode = 'hold' | 'race' | 'once' | 'fill' | 'append' | 'take' | 'desk' | 'keys'
 
 /** A process of its own on a store. Killed with its test. */
 export class StoreProcess {
@@ -84,6 +87,8 @@ export function storeProcesses(name: string, make: () => Promise<SharedStore> | 
     const child = (mode: StoreMode, id = 'a'): StoreProcess => new StoreProcess(shared.place, mode, id)
     oneWriter(() => shared, child)
     kills(() => shared, child)
+    letters(() => shared, child)
+    pauses(() => shared, child)
   })
 }
 
@@ -181,5 +186,102 @@ function kills(shared: () => SharedStore, child: (mode: StoreMode, id?: string) 
     expect(await writer.next()).toBe('appended')
     await writer.kill()
     expect(await read(shared().store, 'a')).toHaveLength(3)
+  })
+}
+
+/** The letters that a log took, in its order. */
+async function takenIn(store: SessionStore): Promise<readonly string[]> {
+  return (await read(store, 'a')).flatMap(({ type, data }) => (type === 'prompt/queued' && data.letter !== undefined ? [data.letter] : []))
+}
+
+/** Takes what still waits. */
+async function takeRest(store: SessionStore): Promise<void> {
+  const lease = await store.lease('a')
+  let next = (await read(store, 'a')).length
+  for (const { id, kind, time: _, ...data } of await lease.letters()) append(lease, next++, [{ type: 'prompt/queued', data: { ...data, owner: 'user', letter: id } } as never]), expect(kind).toBe('prompt')
+  await lease.flush()
+  expect(await lease.letters()).toEqual([])
+  await lease.release()
+}
+
+function letters(shared: () => SharedStore, child: (mode: StoreMode, id?: string) => StoreProcess): void {
+  it('has each letter taken once, in order, by a holder that is killed at any time between a letter and its event', async () => {
+    const { store } = shared()
+    await write(store, 'a', [[opening('a')]])
+    const posted: string[] = []
+    for (let round = 0; round < 6; round++) {
+      const holder = child('take')
+      expect(await holder.next()).toBe('taking')
+      for (let index = 0; index < 12; index++) posted.push((await store.post('a', letter(`${posted.length}`))).letter!)
+      if (round % 2 === 0) await until(async () => (await takenIn(store)).length > round * 8)
+      await holder.kill()
+    }
+    await takeRest(store)
+    expect(await takenIn(store)).toEqual(posted)
+  })
+
+  it('leaves no letter lying where a holder leaves as it comes', async () => {
+    const { store } = shared()
+    await write(store, 'a', [[opening('a')]])
+    const desks = Array.from({ length: 3 }, () => child('desk'))
+    for (const desk of desks) expect(await desk.next()).toBe('ready')
+    for (const desk of desks) desk.say('go')
+    for (const desk of desks) expect(await desk.next()).toBe('done')
+    for (const desk of desks) desk.say('end')
+    const taken = await takenIn(store)
+    expect([taken.length, new Set(taken).size, await store.letters('a')]).toEqual([75, 75, []])
+  })
+
+  it('posts once what several processes post at once under one key, while it is taken', async () => {
+    const { store } = shared()
+    await write(store, 'a', [[opening('a')]])
+    const holder = child('take')
+    await holder.next()
+    const senders = Array.from({ length: 3 }, () => child('keys'))
+    for (const sender of senders) expect(await sender.next()).toBe('ready')
+    for (const sender of senders) sender.say('go')
+    const ids: string[][] = senders.map(() => [])
+    for (let index = 0; index < 20; index++) for (const [at, sender] of senders.entries()) ids[at]!.push((await sender.next())!)
+    expect(ids[1]).toEqual(ids[0])
+    expect(ids[2]).toEqual(ids[0])
+    await until(async () => (await takenIn(store)).length === 20)
+    await holder.kill()
+    await takeRest(store)
+    expect((await takenIn(store)).toSorted()).toEqual(ids[0]!.toSorted())
+  })
+
+  it('lets one follow what another process writes and is killed at, and never takes back what it gave', async () => {
+    const { store } = shared()
+    await write(store, 'a', [[opening('a')]])
+    const follower = new Follower(store, 'a')
+    for (let round = 1; round < 5; round++) {
+      const writer = child('append')
+      const before = follower.events.length
+      await follower.until(({ events }) => events.length > before + 20)
+      await writer.kill()
+    }
+    const events = await read(store, 'a')
+    await follower.until((now) => now.events.length === events.length)
+    expect([follower.resets, follower.events]).toEqual([0, events])
+  })
+}
+
+function pauses(shared: () => SharedStore, child: (mode: StoreMode, id?: string) => StoreProcess): void {
+  it('takes nothing from a holder that is stopped (SIGSTOP): it lives, and goes on (SIGCONT)', async () => {
+    const { store } = shared()
+    const writer = child('append')
+    let acknowledged = Number(await writer.next())
+    writer.process.kill('SIGSTOP')
+    await expect(store.lease('a')).rejects.toMatchObject({ code: 'SESSION_BUSY', holder: expect.stringContaining(`pid ${writer.process.pid}`) as unknown })
+    await expect(store.remove('a')).rejects.toMatchObject({ code: 'SESSION_BUSY' })
+    expect((await store.card('a')).holder).toContain(`${writer.process.pid}`)
+    const { letter: id } = await store.post('a', letter('while it is stopped'))
+    expect(await store.letters('a')).toMatchObject([{ id }])
+    writer.process.kill('SIGCONT')
+    for (let lines = 0; lines < 20; lines++) acknowledged = Number(await writer.next())
+    await writer.kill()
+    expect((await read(store, 'a')).length).toBeGreaterThan(acknowledged)
+    await takeRest(store)
+    expect(await takenIn(store)).toEqual([id])
   })
 }

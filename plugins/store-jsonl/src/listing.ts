@@ -39,7 +39,7 @@ export class Listing {
     try {
       return cardOf(facts, await this.current(id, change, facts.holder !== undefined))
     } catch (error) {
-      return error instanceof SessionNotFoundError ? undefined : brokenCard(facts, messageOf(error))
+      return error instanceof SessionNotFoundError ? undefined : brokenCard(facts, messageOf(error), this.cards_.read(id)?.state)
     }
   }
 

@@ -19,7 +19,7 @@ export async function readCard(database: Database, key: number): Promise<Session
   try {
     return cardOf(facts, await stateOf(database, row, facts.holder !== undefined))
   } catch (error) {
-    return error instanceof SessionNotFoundError ? undefined : brokenCard(facts, messageOf(error))
+    return error instanceof SessionNotFoundError ? undefined : brokenCard(facts, messageOf(error), cardIn(database, key))
   }
 }
 

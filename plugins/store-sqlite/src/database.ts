@@ -40,7 +40,10 @@ export class Database {
   private readonly inode: bigint
   private readonly logInode: bigint
   /** Bytes of the two at the last look. */
-  private sizes: readonly [bigint, bigint] = [0n, 0n]
+  private size = 0
+  private logSize = 0
+  /** The log was seen shorter than it was: SQLite writes on where it thinks that it ends, which hides it again. */
+  private isCut = false
 
   /** @throws StoreError, or what SQLite throws */
   static async open(options: DatabaseOptions): Promise<Database> {
@@ -89,11 +92,21 @@ export class Database {
     const log = fs.statSync(`${this.file}-wal`, { bigint: true, throwIfNoEntry: false })
     if (now?.ino !== this.inode) return 'was removed, or another file was put in its place'
     if (log?.ino !== this.logInode) return 'lost its write-ahead log, which was removed or replaced'
-    const [size, logSize] = this.sizes
-    this.sizes = [now.size, log.size]
-    if ((now.size >= size && log.size >= logSize) || this.found(finds)) return undefined
-    this.sizes = [size, logSize]
-    return 'was cut off, or its write-ahead log was'
+    this.lookAtLog()
+    if (now.size >= this.size && !this.isCut) {
+      this.size = Number(now.size)
+      return undefined
+    }
+    if (!this.found(finds)) return 'was cut off, or its write-ahead log was'
+    this.isCut = false
+    this.size = Number(now.size)
+    return undefined
+  }
+
+  private lookAtLog(): void {
+    const { size } = fs.fstatSync(this.log)
+    if (size < this.logSize) this.isCut = true
+    this.logSize = size
   }
 
   private found(finds: (statements: Statements) => boolean): boolean {
@@ -133,6 +146,7 @@ export class Database {
   /** The same, for what a power cut may take: no flush is owed for it. */
   writeLazily<T>(work: () => T): T {
     if (this.failure) throw this.failure.error
+    this.lookAtLog()
     return this.handle.immediate(work)
   }
 

@@ -34,6 +34,7 @@ function quietly<T>(load: () => T): T {
 
 class NodeHandle implements Handle {
   isOpen = true
+  private isWithin = false
   private readonly database: DatabaseSync
   private readonly begin: StatementSync
   private readonly beginNow: StatementSync
@@ -79,7 +80,10 @@ class NodeHandle implements Handle {
   }
 
   private within<T>(begin: StatementSync, work: () => T): T {
+    // Part of the one that is open.
+    if (this.isWithin) return work()
     begin.run()
+    this.isWithin = true
     try {
       const result = work()
       this.commit.run()
@@ -89,6 +93,8 @@ class NodeHandle implements Handle {
         this.database.exec('ROLLBACK')
       } catch { /* SQLite has taken it back by itself, as where the disk is full */ }
       throw error
+    } finally {
+      this.isWithin = false
     }
   }
 }

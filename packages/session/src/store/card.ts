@@ -136,9 +136,22 @@ export function cardOf({ id, modified, size, holder }: CardFacts, { turn, ...sta
   }
 }
 
-/** The card of a log that cannot be read. */
-export function brokenCard({ id, modified, size, holder }: CardFacts, error: string): SessionCard {
-  return { id, modified, size, state: 'idle', ...(holder !== undefined && { holder }), asks: [], queued: 0, error }
+/** The card of a log that cannot be read. @param known what an older card says: whose it is, and where */
+export function brokenCard({ id, modified, size, holder }: CardFacts, error: string, known?: CardState): SessionCard {
+  const { open, title, prompt } = known ?? {}
+  return {
+    id,
+    modified,
+    size,
+    state: 'idle',
+    ...(holder !== undefined && { holder }),
+    ...(open && { open }),
+    ...(title !== undefined && { title }),
+    ...(prompt !== undefined && { prompt }),
+    asks: [],
+    queued: 0,
+    error,
+  }
 }
 
 /** A card's state from its JSON; undefined where it is none. */

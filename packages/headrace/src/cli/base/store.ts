@@ -91,9 +91,9 @@ async function lastSession(store: SessionStore): Promise<string> {
   return last
 }
 
-/** The newest session of a folder, of those that were not made under another. */
+/** The newest session of a folder, of those that were not made under another: read off cards, whatever else there is. */
 export async function newestIn(store: SessionStore, cwd: string): Promise<string | undefined> {
-  for await (const { id, open } of store.list()) if (open?.cwd === cwd && !open.under) return id
+  for await (const { id, open } of store.list({ cwd })) if (!open?.under) return id
   return undefined
 }
 

@@ -20,10 +20,13 @@ function cut(line: string, length: number, more: boolean): string {
   return line.length <= length && !more ? line : `${line.slice(0, length - 1).toWellFormed()}…`
 }
 
-/** Rows with their columns aligned; the last one is as long as it is. Cells are names, the last one may be prose. */
-export function table(rows: readonly (readonly string[])[]): readonly string[] {
+/**
+ * Rows with their columns aligned; the last one is as long as it is. Cells are names, the last one may be prose.
+ *
+ * @param widths of the columns, which grow: given again with the next rows of one table
+ */
+export function table(rows: readonly (readonly string[])[], widths: number[] = []): readonly string[] {
   const shown = rows.map((row) => row.map((cell, index) => (index === row.length - 1 ? oneLine(cell) : nameText(cell))))
-  const widths: number[] = []
   for (const row of shown) for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length)
   return shown.map((row) => row.map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd(widths[index]!))).join('  ').trimEnd())
 }

@@ -1,6 +1,5 @@
 import * as agentPlugin from '@headrace/agent'
-import { messageOf, textOf } from '@headrace/message'
-import { Fold, type SessionCard, type SessionStore, type TurnReason } from '@headrace/session'
+import type { SessionCard, TurnReason } from '@headrace/session'
 import { Context } from 'cordis'
 import { DONE, UsageError } from '../base/error.ts'
 import { type StoreOptions, findLog, storeOf } from '../base/store.ts'
@@ -11,17 +10,25 @@ export interface SessionsOptions extends StoreOptions {
   readonly json?: true
 }
 
-/** `headrace sessions`: newest first. A log that cannot be read stands in the list with its error. */
+/** Rows that are aligned with each other, and shown at once: the first of many sessions do not wait for the last. */
+const BLOCK = 100
+
+/** `headrace sessions`: newest first, from cards, without a look into the logs. One that cannot be read stands in the list with its error. */
 export async function sessions({ json, ...where }: SessionsOptions, terminal: Terminal): Promise<number> {
   const store = await storeOf(where)
-  const rows: string[][] = []
-  for await (const info of store.list()) {
-    const state = await stateOf(store, info)
-    const { id, modified, size, open } = info
-    if (json) terminal.json({ id, modified, size, ...(open && { cwd: open.cwd, parent: open.parent }), ...state })
-    else rows.push([id, shownTime(modified), shownSize(size), shownState(state), open?.cwd ?? '-', state.error === undefined ? brief(state.prompt ?? '(no prompt yet)', 80) : `! ${brief(state.error, 300)}`])
+  const widths: number[] = []
+  let rows: (readonly string[])[] = [['session', 'changed', 'size', 'state', 'folder', 'first prompt']]
+  let any = false
+  const show = (): void => {
+    for (const line of table(rows, widths)) terminal.print(line)
+    rows = []
   }
-  if (rows.length > 0) for (const line of table([['session', 'changed', 'size', 'state', 'folder', 'first prompt'], ...rows])) terminal.print(line)
+  for await (const card of store.list()) {
+    any = true
+    if (json) terminal.json(jsonOf(card))
+    else if (rows.push(rowOf(card)) > BLOCK) show()
+  }
+  if (any && !json) show()
   else if (!json) terminal.note('there is no session yet; begin one with: headrace run "<prompt>"')
   return DONE
 }
@@ -33,40 +40,29 @@ export async function removeSession(id: string, where: StoreOptions, terminal: T
   return DONE
 }
 
-interface State {
-  /** `open` while a turn is, or something is owed; else how the last turn ended. Absent before the first. */
-  readonly state?: 'open' | TurnReason
-  /** Prompts that wait. */
-  readonly queued?: number
-  /** The first one. */
-  readonly prompt?: string
-  readonly error?: string
+function jsonOf(card: SessionCard): object {
+  const { id, modified, size, open, title, prompt, error } = card
+  if (error !== undefined) return { id, modified, size, error }
+  const state = stateOf(card)
+  return { id, modified, size, ...(open && { cwd: open.cwd, parent: open.parent, ...(open.under && { under: open.under.session }) }), ...(title !== undefined && { title }), ...(state !== undefined && { state }), queued: card.queued, ...(prompt !== undefined && { prompt }) }
 }
 
-async function stateOf(store: SessionStore, { id, error }: SessionCard): Promise<State> {
-  if (error !== undefined) return { error }
-  let prompt: string | undefined
-  let reason: TurnReason | undefined
-  const fold = new Fold()
-  try {
-    for await (const batch of store.load(id)) {
-      for (const event of batch) {
-        fold.apply(event)
-        if (event.type === 'prompt/queued') prompt ??= textOf(event.data.input)
-        if (event.type === 'turn/end') reason = event.data.reason
-      }
-    }
-  } catch (damaged) {
-    return { error: messageOf(damaged) }
-  }
-  const { turn, owed, queue } = fold.ledger
-  const state = turn || owed ? 'open' : reason
-  return { ...(state !== undefined && { state }), queued: queue.length, ...(prompt !== undefined && { prompt }) }
+function rowOf(card: SessionCard): readonly string[] {
+  const { id, modified, size, open, title, prompt, error } = card
+  const last = error === undefined ? brief(title ?? prompt ?? '(no prompt yet)', 80) : `! ${brief(error, 300)}`
+  return [id, shownTime(modified), shownSize(size), shownState(card), open?.cwd ?? '-', last]
+}
+
+/** `running` or `asks` where somebody has it; `open` where a turn is, and nobody has it; else how the last turn ended. Absent before the first. */
+function stateOf({ state, turn }: SessionCard): 'running' | 'asks' | 'open' | TurnReason | undefined {
+  if (state === 'parked') return 'open'
+  return state === 'idle' ? turn?.reason : state
 }
 
 /** `open, 2 queued`. */
-function shownState({ state, queued = 0 }: State): string {
-  return [...(state === undefined ? [] : [state]), ...(queued > 0 ? [`${queued} queued`] : [])].join(', ') || '-'
+function shownState(card: SessionCard): string {
+  const state = stateOf(card)
+  return [...(state === undefined ? [] : [state]), ...(card.queued > 0 ? [`${card.queued} queued`] : [])].join(', ') || '-'
 }
 
 function shownTime(time: number): string {
