@@ -9,6 +9,7 @@ import { inFolder } from './folder.ts'
 import { idleMeasures } from './idle.ts'
 import { latencyMeasures } from './latencies.ts'
 import { type Figures, type Measure, takeFigures } from './measure.ts'
+import { manyMeasures } from './many.ts'
 import { openMeasures, verifyMeasures } from './reading.ts'
 import { render } from './render.ts'
 import type { Performance } from './report.ts'
@@ -38,6 +39,7 @@ const figures = await inFolder(async (folder) => {
     ['compaction', 5, compactionMeasures],
     ['boot', 9, () => bootMeasures(folder)],
     ['size', 1, sizeMeasures],
+    ['many', 5, () => manyMeasures(folder)],
     ['idle', 5, idleMeasures],
   ]
   let all: Figures = {}

@@ -41,6 +41,8 @@ export const RATIOS: readonly Ratio[] = [
 
 /** What is promised in a unit. */
 export const LIMITS: readonly { readonly of: string; readonly most: number }[] = [
+  { of: 'many-first', most: 1_000 },
+  { of: 'many-last', most: 1_000 },
   { of: 'skills-first', most: 50 },
   { of: 'skills-next', most: 50 },
 ]
@@ -52,6 +54,7 @@ const GROUPS: readonly (readonly [title: string, text: string, prefixes: readonl
   ['Streaming', 'Chunks of one answer are not logged one by one; each reaches the turn\'s handle and the session\'s live listeners.', ['delta']],
   ['The log', '', ['append', 'open', 'resume', 'verify', 'rebuild', 'bytes']],
   ['One append, acknowledged', 'An append and its flush, one after another: what a caller waits until the event is as safe as the policy says.', ['latency']],
+  ['100,000 sessions', 'The command from its start; its store has a hundred thousand sessions, two hundred of them of this folder. Lists read cards, never logs. Promised is a second until the first line.', ['many']],
   ['Compaction', 'The model\'s own time is not in it.', ['compaction']],
   ['The command', '', ['boot']],
   ['Idle agents', '', ['idle']],

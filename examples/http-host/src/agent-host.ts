@@ -93,7 +93,8 @@ export class AgentHost {
 
   async list(user: string): Promise<readonly Listed[]> {
     const mine: Listed[] = []
-    for await (const { id, modified } of this.ctx.sessions.current.list()) {
+    // Off the cards of the user's own workspace, whatever else there is.
+    for await (const { id, modified } of this.ctx.sessions.current.list({ cwd: await this.workspaceOf(user) })) {
       if (!id.startsWith(`${user}.`)) continue
       mine.push({ id, modified, running: this.seats.get(id)?.agent.turn !== undefined })
       if (mine.length === LISTED) break
