@@ -1,5 +1,5 @@
 // Makes sure that better-sqlite3 has its native part for this Node, which `npm run setup` leaves out: downloads the prebuilt one, or, where
-// there is none to be had, compiles it for some minutes. Does nothing where it loads.
+// there is none to be had, compiles it for some minutes. Does nothing where it loads, or where Node has SQLite itself.
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
@@ -12,7 +12,8 @@ const problem = () => {
   return status === 0 ? undefined : stderr
 }
 
-if (problem()) {
+if (process.getBuiltinModule?.('node:sqlite')) console.log('this Node has SQLite built in')
+else if (problem()) {
   console.log('better-sqlite3 has no native part for this Node yet: fetching or compiling it, which can take some minutes')
   // Its own install script: `pnpm rebuild` passes over what pnpm-workspace.yaml does not allow to build on install. Minutes without a word
   // look like a hang, so what it says is shown, though `npm run -s` hands its silence down.

@@ -56,6 +56,10 @@ export function carding(store: () => SessionStore, again: () => Promise<SessionS
     expect(await store().card('a')).toMatchObject({ state: 'idle', asks: [], turn: { number: 1, reason: 'cancelled' } })
   })
 
+  filtering(store, again)
+}
+
+function filtering(store: () => SessionStore, again: () => Promise<SessionStore>): void {
   it('lists those of a folder, and those under a session, newest change first', async () => {
     const under = (session: string): object => ({ under: { session, call: { assistant: 4, index: 0 } } })
     await write(store(), 'a', [[at('a', { cwd: '/x' })]])

@@ -41,7 +41,7 @@ function letterOf(text: string, key?: string): LetterDraft {
 /** Takes letters while there are any, each by an event that names it, one append a letter. */
 async function takeAll(lease: Lease, next: number): Promise<number> {
   for (let letters = await lease.letters(); letters.length > 0; letters = await lease.letters()) {
-    for (const letter of letters) lease.append(new Batch([{ seq: next, time: 1, ...promptOf(letter) } as SessionEvent])), next++
+    for (const letter of letters) lease.append(new Batch([{ seq: next++, time: 1, ...promptOf(letter) }]))
     await lease.flush()
   }
   return next

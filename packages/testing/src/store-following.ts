@@ -94,6 +94,10 @@ export function following(store: () => SessionStore, again: () => Promise<Sessio
     await lease.release()
   })
 
+  fromCursors(store, again)
+}
+
+function fromCursors(store: () => SessionStore, again: () => Promise<SessionStore>): void {
   it('goes on behind a cursor, which is the same from whatever store it comes', async () => {
     const written = [...await write(store(), 'a', [[opening('a')], [prompt('one')], [prompt('two'), prompt('three')]])]
     for (let seq = 0; seq < 4; seq++) {

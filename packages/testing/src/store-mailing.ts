@@ -67,6 +67,12 @@ export function mailing(store: () => SessionStore, again: () => Promise<SessionS
     await lease.release()
   })
 
+  takingLetters(store, again)
+  keys(store, again)
+  refusingLetters(store)
+}
+
+function takingLetters(store: () => SessionStore, again: () => Promise<SessionStore>): void {
   it('does not give a letter again that an event names, nor in a later life, and refuses a second event that names it', async () => {
     const lease = await store().create('a')
     append(lease, 0, [opening('a')])
@@ -99,9 +105,9 @@ export function mailing(store: () => SessionStore, again: () => Promise<SessionS
     expect(new Set(ids).size).toBe(4)
     await lease.release()
   })
+}
 
-  keys(store, again)
-
+function refusingLetters(store: () => SessionStore): void {
   it('refuses letters to a session that is not there, or that never began', async () => {
     await expect(store().post('none', letter('Hi'))).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' })
     await expect(store().letters('none')).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' })

@@ -23,7 +23,10 @@ export interface StorePlace {
   readonly options: object
 }
 
-/** What a process does with a session: holds its lease until it is told a line; races for it when a file is there that it is told; appends, in three ways; takes letters, sends them. */
+/**
+ * What a process does with a session: holds its lease until it is told a line; races for it when a file is there that it is told; appends, in
+ * three ways; takes letters, sends them.
+ */
 export type StoreMode = 'hold' | 'race' | 'once' | 'fill' | 'append' | 'take' | 'desk' | 'keys'
 
 /** A process of its own on a store. Killed with its test. */
@@ -198,7 +201,10 @@ async function takenIn(store: SessionStore): Promise<readonly string[]> {
 async function takeRest(store: SessionStore): Promise<void> {
   const lease = await store.lease('a')
   let next = (await read(store, 'a')).length
-  for (const { id, kind, time: _, ...data } of await lease.letters()) append(lease, next++, [{ type: 'prompt/queued', data: { ...data, owner: 'user', letter: id } } as never]), expect(kind).toBe('prompt')
+  for (const { id, kind, time: _, ...data } of await lease.letters()) {
+    expect(kind).toBe('prompt')
+    append(lease, next++, [{ type: 'prompt/queued', data: { ...data, owner: 'user', letter: id } } as never])
+  }
   await lease.flush()
   expect(await lease.letters()).toEqual([])
   await lease.release()

@@ -10,7 +10,10 @@ interface KeyList {
   readonly prompts: readonly KeptKey[]
 }
 
-/** The keys of a session's prompts, in a file beside its log; undefined where there is none. What it says is to be compared with the log: an entry is written before its event. */
+/**
+ * The keys of a session's prompts, in a file beside its log; undefined where there is none. What it says is to be compared with the log: an
+ * entry is written before its event.
+ */
 export function readKeys(path: string): KeyList | undefined {
   let text: string
   try {

@@ -8,6 +8,7 @@ import { LogFile } from './file.ts'
 import { type FileLayer, isCode } from './files.ts'
 import { Lock } from './lock.ts'
 import { readEvent, readEvents } from './log.ts'
+import type { Place } from './reader.ts'
 
 /** A log's size, and when it changed, in milliseconds. */
 interface Change {
@@ -81,7 +82,7 @@ export class Listing {
   }
 
   private changeOf(id: string): Change | undefined {
-    const stat = statSync(join(this.directory, `${id}.jsonl`), { throwIfNoEntry: false })
+    const stat = statSync(`${this.directory}/${id}.jsonl`, { throwIfNoEntry: false })
     return stat && { id, size: stat.size, modified: stat.mtimeMs }
   }
 
@@ -115,7 +116,7 @@ export class Listing {
 }
 
 /** Where a card is gone on from: behind the event it was made at, where the log has that; else from the first. */
-async function startOf(file: LogFile, place: { readonly id: string; readonly path: string }, kept: KeptCard | undefined): Promise<{ readonly state: CardState; readonly next: number }> {
+async function startOf(file: LogFile, place: Place, kept: KeptCard | undefined): Promise<{ readonly state: CardState; readonly next: number }> {
   const at = kept?.state.at === undefined ? undefined : parseCursor(kept.state.at)
   if (at) {
     const event = await readEvent(file, place, at.seq)

@@ -133,8 +133,15 @@ export class LogReader {
   }
 }
 
+interface LogEnd {
+  readonly size: number
+  readonly next: number
+  readonly seed: string | undefined
+  readonly tail: Tail
+}
+
 /** The end of a log, read backwards: its size, the seq that comes next, what its sums begin from, and its tail. @throws StoreError */
-export async function readEnd(file: LogFile, place: Place): Promise<{ readonly size: number; readonly next: number; readonly seed: string | undefined; readonly tail: Tail }> {
+export async function readEnd(file: LogFile, place: Place): Promise<LogEnd> {
   const { size } = file
   const first = await readFirst(file, place)
   const seed = first && seedOf(first)

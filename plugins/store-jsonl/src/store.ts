@@ -1,19 +1,24 @@
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type Digest, HeadraceError, messageOf } from '@headrace/message'
-import { type Cursor, type FollowOptions, type Followed, type Lease, type Letter, type LetterDraft, type ListFilter, type Posted, SessionBusyError, type SessionCard, type SessionEvent, SessionExistsError, SessionNotFoundError, type SessionStore, Signals, StoreError, checkLetter, checkSessionId, cursorOf, follow, isSessionId, mailOf, watchPath } from '@headrace/session'
+import { type Digest, messageOf } from '@headrace/message'
+import {
+  type Cursor, type FollowOptions, type Followed, type Lease, type Letter, type LetterDraft, type ListFilter,
+  type Posted, type SessionCard, type SessionEvent, SessionExistsError, SessionNotFoundError, type SessionStore,
+  Signals, StoreError, checkLetter, checkSessionId, cursorOf, follow, isSessionId, mailOf, watchPath,
+} from '@headrace/session'
 import { readBlob, writeBlob } from './blobs.ts'
 import { CardFolder } from './cards.ts'
 import { LogFile } from './file.ts'
-import { type FileLayer, isCode, nodeFiles, withoutSync, writeAll } from './files.ts'
+import { type FileLayer, isCode, nodeFiles, withoutSync } from './files.ts'
 import { KeyWriter } from './keys.ts'
 import { JsonlLease } from './lease.ts'
 import { Listing } from './listing.ts'
-import { Lock, LockedError } from './lock.ts'
+import type { Lock } from './lock.ts'
 import { findKey, readBehind, readEvents } from './log.ts'
 import { MailFolder } from './mail.ts'
-import { LogReader, readEnd, readFirst } from './reader.ts'
+import { type End, guarded, locked, reading, repair, withLog } from './opening.ts'
+import { LogReader, type Place, readEnd, readFirst } from './reader.ts'
 
 /** Options of a `JsonlStore`. */
 export interface JsonlStoreOptions {
@@ -58,7 +63,7 @@ export class JsonlStore implements SessionStore {
     return guarded(id, `create ${path}`, async () => {
       await this.makeDirectory()
       if (existsSync(path)) throw new SessionExistsError(id)
-      return this.locked(id, async (lock) => {
+      return locked(this.directory, id, async (lock) => {
         // Of one whose log was deleted by hand.
         this.removeBeside(id)
         return this.begin(id, lock, new LogFile(this.files, this.openNew(id)), { size: 0, next: 0, seed: undefined })
@@ -69,10 +74,10 @@ export class JsonlStore implements SessionStore {
   async lease(id: string): Promise<Lease> {
     this.check(id)
     const path = this.pathOf(id)
-    return guarded(id, `lease ${path}`, () => this.locked(id, async (lock) => {
+    return guarded(id, `lease ${path}`, () => locked(this.directory, id, async (lock) => {
       const file = LogFile.open(this.files, id, path, 'a')
       try {
-        return await this.begin(id, lock, file, await this.repair(id, file))
+        return await this.begin(id, lock, file, await repair(this.files, file, { id, path }))
       } catch (error) {
         file.close()
         throw error
@@ -81,11 +86,11 @@ export class JsonlStore implements SessionStore {
   }
 
   async *load(id: string): AsyncIterable<readonly SessionEvent[]> {
-    yield* this.reading(id, (file, place) => new LogReader(file, place).batches())
+    yield* reading(this.files, this.placeOf(id), (file, place) => new LogReader(file, place).batches())
   }
 
   async *read(id: string, from: number, to: number): AsyncIterable<readonly SessionEvent[]> {
-    yield* this.reading(id, (file, place) => readEvents(file, place, Math.max(0, from), to))
+    yield* reading(this.files, this.placeOf(id), (file, place) => readEvents(file, place, Math.max(0, from), to))
   }
 
   follow(id: string, options: FollowOptions = {}): AsyncIterable<Followed> {
@@ -106,7 +111,7 @@ export class JsonlStore implements SessionStore {
   async post(id: string, draft: LetterDraft): Promise<Posted> {
     this.check(id)
     const letter = checkLetter(id, draft)
-    return guarded(id, `post a letter in ${this.mailOf(id)}`, () => this.withLog(id, async (file, place) => {
+    return guarded(id, `post a letter in ${this.mailOf(id)}`, () => withLog(this.files, this.placeOf(id), async (file, place) => {
       const first = await readFirst(file, place)
       // Nothing of it was acknowledged yet.
       if (!first) throw new SessionNotFoundError(id)
@@ -145,7 +150,7 @@ export class JsonlStore implements SessionStore {
 
   async remove(id: string): Promise<void> {
     this.check(id)
-    await guarded(id, `remove ${this.pathOf(id)}`, () => this.locked(id, async (lock) => {
+    await guarded(id, `remove ${this.pathOf(id)}`, () => locked(this.directory, id, async (lock) => {
       this.files.remove(this.pathOf(id))
       this.files.remove(this.blobsOf(id))
       this.removeBeside(id)
@@ -170,9 +175,9 @@ export class JsonlStore implements SessionStore {
     let given: Cursor | undefined
     let seen = ''
     const { files } = this
-    const place = { id, path: this.pathOf(id) }
+    const place = this.placeOf(id)
     const held = (): JsonlLease | undefined => this.held(id)
-    return (from) => this.reading(id, async function* (file) {
+    return (from) => reading(this.files, this.placeOf(id), async function* (file) {
       const lease = held()
       lease?.flushSoon()
       const { size, mark } = file
@@ -191,40 +196,6 @@ export class JsonlStore implements SessionStore {
   private held(id: string): JsonlLease | undefined {
     const lease = this.leases.get(id)
     return lease?.isOpen ? lease : undefined
-  }
-
-  /** Reads an open log and closes it, whoever stops first. */
-  private async *reading<T>(id: string, read: (file: LogFile, place: { readonly id: string; readonly path: string }) => AsyncIterable<T>): AsyncGenerator<T> {
-    checkSessionId(id)
-    const place = { id, path: this.pathOf(id) }
-    const file = LogFile.open(this.files, id, place.path)
-    try {
-      yield* read(file, place)
-    } finally {
-      file.close()
-    }
-  }
-
-  private async withLog<T>(id: string, work: (file: LogFile, place: { readonly id: string; readonly path: string }) => Promise<T>): Promise<T> {
-    const place = { id, path: this.pathOf(id) }
-    const file = LogFile.open(this.files, id, place.path)
-    try {
-      return await work(file, place)
-    } finally {
-      file.close()
-    }
-  }
-
-  /** Cuts a torn tail off, or ends a whole record whose `\n` is missing, durably, in the file that is open and no other. */
-  private async repair(id: string, file: LogFile): Promise<End> {
-    const { size, next, seed, tail } = await readEnd(file, { id, path: this.pathOf(id) })
-    const { whole, torn } = tail
-    if (whole + torn === 0) return { size, next, seed }
-    const offset = size - torn
-    this.files.truncate(file.fd, offset)
-    if (whole > 0) writeAll(this.files, file.fd, Buffer.from('\n'))
-    await this.files.sync(file.fd)
-    return { size: offset + (whole > 0 ? 1 : 0), next, seed, repaired: { offset, bytes: torn } }
   }
 
   private async begin(id: string, lock: Lock, file: LogFile, end: End): Promise<JsonlLease> {
@@ -259,7 +230,7 @@ export class JsonlStore implements SessionStore {
   }
 
   private mailFolder(id: string): MailFolder {
-    const of = (): Promise<Cursor | undefined> => this.withLog(id, async (file, place) => {
+    const of = (): Promise<Cursor | undefined> => withLog(this.files, this.placeOf(id), async (file, place) => {
       const first = await readFirst(file, place)
       return first && cursorOf(id, first)
     })
@@ -271,17 +242,6 @@ export class JsonlStore implements SessionStore {
     this.files.remove(this.mailOf(id))
     this.files.remove(this.keysOf(id))
     this.cards.remove(id)
-  }
-
-  /** Does something under the lock, which stays where that succeeds. */
-  private async locked<T>(id: string, work: (lock: Lock) => Promise<T>): Promise<T> {
-    const lock = takeLock(id, join(this.directory, `${id}.lock`))
-    try {
-      return await work(lock)
-    } catch (error) {
-      lock.release()
-      throw error
-    }
   }
 
   private async makeDirectory(): Promise<void> {
@@ -305,6 +265,12 @@ export class JsonlStore implements SessionStore {
     if (!existsSync(this.pathOf(id))) throw new SessionNotFoundError(id)
   }
 
+  /** @throws StoreError for a hostile id */
+  private placeOf(id: string): Place {
+    checkSessionId(id)
+    return { id, path: this.pathOf(id) }
+  }
+
   private pathOf(id: string): string {
     return join(this.directory, `${id}.jsonl`)
   }
@@ -324,28 +290,3 @@ export class JsonlStore implements SessionStore {
 
 /** How often a log that somebody else writes is looked at where the system tells nothing, in milliseconds. */
 const FOLLOWED = 500
-
-/** Where a log ends when it is leased. */
-interface End {
-  readonly size: number
-  /** The seq that comes next. */
-  readonly next: number
-  readonly seed: string | undefined
-  readonly repaired?: { readonly offset: number; readonly bytes: number }
-}
-
-function takeLock(id: string, path: string): Lock {
-  try {
-    return Lock.take(path)
-  } catch (error) {
-    throw error instanceof LockedError ? new SessionBusyError(id, error.holder) : error
-  }
-}
-
-async function guarded<T>(id: string, what: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    throw error instanceof HeadraceError ? error : new StoreError(`session ${id}: cannot ${what} (${messageOf(error)})`, { cause: error })
-  }
-}

@@ -47,6 +47,11 @@ export async function keysOf(database: Database, { cwd, under }: ListFilter): Pr
   return (under === undefined ? listIn.all(cwd!) : listUnder.all(under)).map(({ key }) => key)
 }
 
+/** Whether a card is one of those that were asked for. */
+export function passes({ open }: SessionCard, { cwd, under }: ListFilter): boolean {
+  return (cwd === undefined || open?.cwd === cwd) && (under === undefined || open?.under?.session === under)
+}
+
 function cardIn(database: Database, key: number): CardState | undefined {
   const kept = database.statements.card.get(key)
   try {

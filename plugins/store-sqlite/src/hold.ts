@@ -1,4 +1,5 @@
-import { SessionBusyError, describeHolder, isAlive, parseHolder } from '@headrace/session'
+import { type Holder, SessionBusyError, describeHolder, giveUp, isAlive, parseHolder, untilDone } from '@headrace/session'
+import type { Database } from './database.ts'
 import type { SessionRow } from './statements.ts'
 
 /**
@@ -21,6 +22,27 @@ export function livingHolder({ id, holder: json }: SessionRow, file: string): st
 export function holderOf({ id, holder }: SessionRow, file: string): string {
   const now = holder === null ? undefined : parseHolder(holder)
   return now ? describeHolder(now, wayOut(id, file)) : 'nobody: its holder was taken out of the database'
+}
+
+/**
+ * Takes a holder out of its session's row. Where the disk is full or the database busy, that is done later: in this process the session is
+ * free at once, for others as soon as it can be told.
+ *
+ * @param done called once it is
+ */
+export async function giveBack({ statements }: Database, key: number, holder: Holder, done: () => Promise<void>): Promise<void> {
+  const letGo = (): void => void statements.letGo.run(key, JSON.stringify(holder))
+  try {
+    letGo()
+  } catch {
+    giveUp(holder.token)
+    untilDone(() => {
+      letGo()
+      void done()
+    })
+    return
+  }
+  await done()
 }
 
 function wayOut(id: string, file: string): string {

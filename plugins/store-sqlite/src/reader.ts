@@ -1,5 +1,5 @@
 import { HeadraceError, messageOf } from '@headrace/message'
-import { LogError, type SessionEvent, SessionNotFoundError, StoreError } from '@headrace/session'
+import { type Cursor, type Followed, LogError, type SessionEvent, SessionNotFoundError, StoreError, cursorOf, parseCursor } from '@headrace/session'
 import type { Database } from './database.ts'
 import { type Row, decodeRow } from './row.ts'
 import type { SessionRow } from './statements.ts'
@@ -49,6 +49,26 @@ export async function* readPages({ id, key, next: from, end }: Range, open: () =
     // A log that was removed meanwhile is not a damaged one.
     if (problem) throw database.statements.byKey.get(key) ? damaged(database, id, next, problem.error) : new SessionNotFoundError(id)
   }
+}
+
+/**
+ * What stands behind a cursor, up to where the log is durable; a `reset` first where the log does not have the cursor.
+ *
+ * @param durable of the writer in this process; where there is none, what is given is synced here first: whoever wrote it may be dead
+ */
+export async function* readBehind(database: Database, row: SessionRow, from: Cursor | undefined, durable: number | undefined): AsyncGenerator<Followed> {
+  const { id, key, next: length } = row
+  const end = Math.min(length, durable ?? length)
+  let next = 0
+  if (from !== undefined) {
+    const { seq, sum } = parseCursor(from)!
+    const found = seq < length ? database.statements.rows.all(key, seq, seq + 1)[0] : undefined
+    if (found?.sum === sum) next = seq + 1
+    else yield { reset: true }
+  }
+  if (next >= end) return
+  if (durable === undefined) await database.flushAll()
+  for await (const events of readPages({ id, key, next, end }, () => Promise.resolve(database))) yield { events, cursor: cursorOf(id, events.at(-1)!) }
 }
 
 /** A session's row, after its last event was compared with it. @throws SessionNotFoundError, StoreError */

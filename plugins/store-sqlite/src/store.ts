@@ -1,12 +1,17 @@
 import { type Digest, HeadraceError, messageOf, sha256 } from '@headrace/message'
-import { type Cursor, type FollowOptions, type Followed, type Holder, type Lease, type Letter, type LetterDraft, type ListFilter, type Posted, type SessionCard, type SessionEvent, SessionExistsError, SessionNotFoundError, type SessionStore, Signals, StoreError, checkLetter, checkSessionId, cursorOf, follow, giveUp, mailOf, newHolder, parseCursor, untilDone, watchPath } from '@headrace/session'
-import { keepCard, keysOf, readCard, stateOf } from './cards.ts'
-import { Database, type DatabaseOptions } from './database.ts'
+import {
+  type Cursor, type FollowOptions, type Followed, type Holder, type Lease, type Letter, type LetterDraft,
+  type ListFilter, type Posted, type SessionCard, type SessionEvent, SessionExistsError, SessionNotFoundError,
+  type SessionStore, Signals, StoreError, checkLetter, checkSessionId, follow, mailOf, newHolder, watchPath,
+} from '@headrace/session'
+import { keepCard, keysOf, passes, readCard, stateOf } from './cards.ts'
+import { Connection } from './connection.ts'
+import type { Database } from './database.ts'
 import { isSqlite } from './driver.ts'
-import { refuseIfHeld } from './hold.ts'
+import { giveBack, refuseIfHeld } from './hold.ts'
 import { SqliteLease } from './lease.ts'
 import { keepLetter, lettersOf, mailboxOf, ring } from './mail.ts'
-import { checkEnd, readBatches, readBetween, readPages } from './reader.ts'
+import { checkEnd, readBatches, readBehind, readBetween } from './reader.ts'
 import type { SessionRow } from './statements.ts'
 
 /** Options of a `SqliteStore`. */
@@ -37,9 +42,7 @@ const FOLLOWED = 500
 export class SqliteStore implements SessionStore {
   readonly location: string
   readonly file: string
-  private readonly options: DatabaseOptions
-  private opened: Promise<Database> | undefined
-  private closed = false
+  private readonly connection: Connection
   private readonly signals = new Signals()
   /** Those of this store that are open. */
   private readonly leases = new Map<string, SqliteLease>()
@@ -47,7 +50,7 @@ export class SqliteStore implements SessionStore {
   constructor(options: SqliteStoreOptions) {
     this.location = `sqlite:${options.file}`
     this.file = options.file
-    this.options = { busyTimeout: BUSY_TIMEOUT, ...options }
+    this.connection = new Connection({ busyTimeout: BUSY_TIMEOUT, ...options })
   }
 
   /** Opens the database; every other call does so by itself. @throws StoreError */
@@ -56,16 +59,14 @@ export class SqliteStore implements SessionStore {
   }
 
   /** Closes the database, once the last lease is given back; takes no more calls. */
-  async close(): Promise<void> {
-    this.closed = true
-    const database = await this.opened?.catch(() => undefined)
-    await database?.close()
+  close(): Promise<void> {
+    return this.connection.close()
   }
 
   async create(id: string): Promise<Lease> {
     checkSessionId(id)
     return this.guarded(`session ${id}: cannot create it in ${this.file}`, async () => {
-      const database = await this.writable()
+      const database = await this.connection.writable()
       const holder = newHolder()
       const key = database.write(() => {
         if (database.statements.session.get(id)) throw new SessionExistsError(id)
@@ -78,7 +79,7 @@ export class SqliteStore implements SessionStore {
   async lease(id: string): Promise<Lease> {
     checkSessionId(id)
     return this.guarded(`session ${id}: cannot lease it in ${this.file}`, async () => {
-      const database = await this.writable()
+      const database = await this.connection.writable()
       const holder = newHolder()
       const row = database.write(() => {
         const row = checkEnd(database, this.free(database, id))
@@ -125,7 +126,7 @@ export class SqliteStore implements SessionStore {
     checkSessionId(id)
     const letter = checkLetter(id, draft)
     return this.guarded(`session ${id}: cannot post a letter to it in ${this.file}`, async () => {
-      const database = await this.writable()
+      const database = await this.connection.writable()
       const posted = database.write(() => {
         const row = this.row(database, id)
         // Nothing of it was acknowledged yet.
@@ -157,18 +158,18 @@ export class SqliteStore implements SessionStore {
     })
   }
 
-  async *list({ cwd, under }: ListFilter = {}): AsyncIterable<SessionCard> {
+  async *list(filter: ListFilter = {}): AsyncIterable<SessionCard> {
     const what = `cannot list ${this.file}`
-    for (const key of await this.guarded(what, async () => keysOf(await this.database(), { ...(cwd !== undefined && { cwd }), ...(under !== undefined && { under }) }))) {
+    for (const key of await this.guarded(what, async () => keysOf(await this.database(), filter))) {
       const card = await this.guarded(what, async () => readCard(await this.database(), key))
-      if (card && (cwd === undefined || card.open?.cwd === cwd) && (under === undefined || card.open?.under?.session === under)) yield card
+      if (card && passes(card, filter)) yield card
     }
   }
 
   async remove(id: string): Promise<void> {
     checkSessionId(id)
     await this.guarded(`session ${id}: cannot remove it from ${this.file}`, async () => {
-      const database = await this.writable()
+      const database = await this.connection.writable()
       database.write(() => {
         const { key } = this.free(database, id)
         database.statements.removeEvents.run(key)
@@ -187,7 +188,7 @@ export class SqliteStore implements SessionStore {
   async putBlob(id: string, bytes: Uint8Array): Promise<Digest> {
     checkSessionId(id)
     return this.guarded(`session ${id}: cannot keep a blob in ${this.file}`, async () => {
-      const database = await this.writable()
+      const database = await this.connection.writable()
       const digest = sha256(bytes)
       database.write(() => {
         const { key } = this.row(database, id)
@@ -206,35 +207,16 @@ export class SqliteStore implements SessionStore {
       const { key } = this.row(database, id)
       const bytes = database.statements.blob.get(key, digest)?.bytes
       if (!bytes) return undefined
-      if (sha256(bytes) !== digest) throw new StoreError(`session ${id}: the blob ${digest} in ${this.file} is damaged: its bytes have another digest; put the same bytes again`, { code: 'BLOB_DAMAGED' })
+      if (sha256(bytes) !== digest) {
+        const problem = `the blob ${digest} in ${this.file} is damaged: its bytes have another digest; put the same bytes again`
+        throw new StoreError(`session ${id}: ${problem}`, { code: 'BLOB_DAMAGED' })
+      }
       return new Uint8Array(bytes)
     })
   }
 
-  /** The database, opened once for all; anew where another file stands in its place. */
-  private async database(): Promise<Database> {
-    if (this.closed) throw new StoreError(`the store of ${this.file} was closed`, { code: 'STORE_CLOSED' })
-    const opened = (this.opened ??= Database.open(this.options))
-    try {
-      const database = await opened
-      if (database.isThere || this.opened !== opened) return database
-    } catch (error) {
-      if (this.opened === opened) this.opened = undefined
-      throw error
-    }
-    // Leases of the one before are lost at their next sync; the last of them closes it.
-    this.opened = undefined
-    void opened.then((database) => database.close())
-    return this.database()
-  }
-
-  /** The database; a new connection where a sync of the one before failed and nobody writes through that any more. */
-  private async writable(): Promise<Database> {
-    const database = await this.database()
-    if (!database.failed || database.used) return database
-    this.opened = undefined
-    await database.close()
-    return this.database()
+  private database(): Promise<Database> {
+    return this.connection.database()
   }
 
   private held(id: string): SqliteLease | undefined {
@@ -242,25 +224,14 @@ export class SqliteStore implements SessionStore {
     return lease?.isOpen ? lease : undefined
   }
 
-  /** What a follower is given by one look: of the writer in this process what it flushed, else what is synced here first. */
+  /** What a follower is given by one look. */
   private async *look(id: string, from: Cursor | undefined): AsyncIterable<Followed> {
     const database = await this.database()
-    const { key, next } = this.row(database, id)
+    const row = this.row(database, id)
     const lease = this.held(id)
     lease?.flushSoon()
-    const end = lease ? Math.min(next, lease.durable) : next
-    let start = 0
-    if (from !== undefined) {
-      const { seq, sum } = parseCursor(from)!
-      const row = seq < next ? database.statements.rows.all(key, seq, seq + 1)[0] : undefined
-      if (row?.sum === sum) start = seq + 1
-      else yield { reset: true }
-    }
-    if (start >= end) return
-    // Whoever wrote it may not have synced it, and be dead.
-    if (!lease) await database.flushAll()
     try {
-      for await (const events of readPages({ id, key, next: start, end }, () => Promise.resolve(database))) yield { events, cursor: cursorOf(id, events.at(-1)!) }
+      yield* readBehind(database, row, from, lease?.durable)
     } catch (error) {
       throw this.failed(`session ${id}: cannot follow it in ${this.file}`, error)
     }
@@ -280,7 +251,7 @@ export class SqliteStore implements SessionStore {
     return row
   }
 
-  private async leaseOf(database: Database, session: { readonly id: string; readonly key: number; readonly next: number }, holder: Holder): Promise<SqliteLease> {
+  private async leaseOf(database: Database, session: Pick<SessionRow, 'id' | 'key' | 'next'>, holder: Holder): Promise<SqliteLease> {
     const { id, key, next } = session
     const json = JSON.stringify(holder)
     const row = database.statements.byKey.get(key)
@@ -297,19 +268,7 @@ export class SqliteStore implements SessionStore {
       keepCard: (state) => keepCard(database, key, state),
       onRelease: async () => {
         if (this.leases.get(id) === lease) this.leases.delete(id)
-        const letGo = (): void => void database.statements.letGo.run(key, json)
-        try {
-          letGo()
-        } catch {
-          // A disk that is full must not keep the session from whoever comes next: in this process at once, in others as soon as it can be told.
-          giveUp(holder.token)
-          untilDone(() => {
-            letGo()
-            void database.leave(lease)
-          })
-          return
-        }
-        await database.leave(lease)
+        await giveBack(database, key, holder, () => database.leave(lease))
       },
     })
     this.leases.set(id, lease)

@@ -29,7 +29,11 @@ export interface FollowSource {
   watch(onChange: () => void): () => void
 }
 
-/** Follows a log until the signal aborts, or it is removed. @throws StoreError for what is no cursor, SessionNotFoundError once it is gone, and what reading throws */
+/**
+ * Follows a log until the signal aborts, or it is removed.
+ *
+ * @throws StoreError for what is no cursor, SessionNotFoundError once it is gone, and what reading throws
+ */
 export async function* follow(source: FollowSource, { from, signal }: FollowOptions): AsyncGenerator<Followed> {
   if (from !== undefined && !parseCursor(from)) throw new StoreError(`${JSON.stringify(from)} is no cursor: give one that follow gave, such as 12.0a1b2c3d`, { code: 'CURSOR_INVALID' })
   const bell = new Bell(signal)
