@@ -4,7 +4,7 @@ import type { FinishReason } from '@headrace/message'
 const WORDS: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
   ...words('stop', 'stop', 'end_turn', 'stop_sequence', 'eos', 'eos_token', 'completed', 'finish', 'complete'),
   ...words('tool-calls', 'tool_calls', 'tool-calls', 'tool_use', 'tool_call', 'function_call'),
-  ...words('length', 'length', 'max_tokens', 'max_output_tokens', 'max_completion_tokens', 'model_length', 'model_context_window_exceeded'),
+  ...words('length', 'length', 'max_tokens', 'max_output_tokens', 'max_completion_tokens', 'incomplete', 'model_length', 'model_context_window_exceeded'),
   ...words('refusal', 'refusal', 'content_filter', 'content-filter', 'safety', 'sensitive', 'blocked', 'blocklist', 'recitation', 'prohibited_content',
     'spii', 'image_safety', 'language', 'guardrail_intervened', 'content_filtered'),
 ])
