@@ -56,13 +56,15 @@ export class Log {
     this.attempt = attempt
     const owed = this.fold.headers.owed(header, anchor, substitute)
     const { turn } = this.fold.ledger
-    const data = () => ({ turn: turn.number, step: turn.step.number, attempt, boundary: this.fold.surface.boundary, ...proveRequest(this.fold.headers.header, this.fold.surface.chain()) })
+    const place = () => ({ turn: turn.number, step: turn.step.number, attempt, boundary: this.fold.surface.boundary })
+    const data = () => ({ ...place(), ...proveRequest(this.fold.headers.header, this.fold.surface.chain()) })
     return this.list([...(owed ? [[owed.type, owed.data]] : []), ['request/dispatch', data]])
   }
 
   side(purpose, messages, more = {}) {
     const side = { messages: messages.map((message) => ({ message, owner: 'app' })), ...more }
-    return this.add('request/dispatch', { boundary: this.fold.surface.boundary ?? this.length, purpose, ...(messages.length > 0 && { messages: side.messages }), ...more, ...proveRequest(this.fold.headers.header, this.fold.surface.chain(), side) })
+    const own = { boundary: this.fold.surface.boundary ?? this.length, purpose, ...(messages.length > 0 && { messages: side.messages }), ...more }
+    return this.add('request/dispatch', { ...own, ...proveRequest(this.fold.headers.header, this.fold.surface.chain(), side) })
   }
 
   ok(dispatch, more = {}) {

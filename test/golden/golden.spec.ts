@@ -31,7 +31,8 @@ interface Parts {
 }
 const expectedOf = (name: string): Expected => JSON.parse(text(`logs/${name}.json`)) as Expected
 /** As it is sent: the order of keys counts. */
-const bytesOf = ({ config, system, tools, prefix, before, history, after }: Parts): string => JSON.stringify([config, system ?? null, tools ?? null, [...prefix, ...before, ...history, ...after]])
+const bytesOf = ({ config, system, tools, prefix, before, history, after }: Parts): string =>
+  JSON.stringify([config, system ?? null, tools ?? null, [...prefix, ...before, ...history, ...after]])
 
 /** The events of a golden file, as our reader takes them, its sums compared. @throws LogError */
 function eventsOf(path: string): readonly SessionEvent[] {
@@ -102,7 +103,9 @@ describe('golden logs', () => {
     const { requests, differences, chain } = readRequests(readEvents(text(`logs/${name}.jsonl`)))
     expect(differences).toEqual([])
     expect(chain).toBe(expected.chain)
-    for (const [seq, parts] of Object.entries(expected.requests)) expect(bytesOf({ prefix: [], before: [], after: [], ...requests.get(Number(seq)) as object } as unknown as Parts)).toBe(bytesOf(parts))
+    for (const [seq, parts] of Object.entries(expected.requests)) {
+      expect(bytesOf({ prefix: [], before: [], after: [], ...requests.get(Number(seq)) as object } as unknown as Parts)).toBe(bytesOf(parts))
+    }
   })
 
   it.each(Object.entries(refused))('%s is not taken: %s', (name, why) => {

@@ -52,9 +52,7 @@ function checkKnown(check: FieldCheck, event: Fields, type: string, data: Fields
 function checkData(check: FieldCheck, type: string, data: Fields): void {
   switch (type) {
     case 'session/open': return checkOpen(check, data)
-    case 'session/title':
-      check.string(data, 'title')
-      return check.string(data, 'owner')
+    case 'session/title': return check.all(data, 'title', 'owner')
     case 'prompt/queued': return checkQueued(check, data)
     case 'prompt/withdrawn':
       check.string(data, 'reason')
@@ -75,9 +73,8 @@ function checkData(check: FieldCheck, type: string, data: Fields): void {
     case 'step/end':
       check.count(data, 'turn')
       check.count(data, 'step')
-      check.string(data, 'reason')
       if (data.timing !== undefined) check.object(data, 'timing')
-      return check.string(data, 'digest')
+      return check.all(data, 'reason', 'digest')
     case 'user/message':
       check.count(data, 'prompt')
       return check.signed(data, 'user')
@@ -92,8 +89,7 @@ function checkData(check: FieldCheck, type: string, data: Fields): void {
       return check.message(data, 'message', 'assistant')
     case 'approval/decided':
       check.call(data)
-      check.string(data, 'rule')
-      return check.string(data, 'decision')
+      return check.all(data, 'rule', 'decision')
     case 'question/asked': return checkQuestion(check, data)
     case 'question/answered':
       check.count(data, 'question')
@@ -103,16 +99,13 @@ function checkData(check: FieldCheck, type: string, data: Fields): void {
     case 'tool/start': return check.call(data)
     case 'tool/result': return checkResult(check, data)
     case 'surface/replace':
-      for (const field of ['first', 'last', 'owner', 'reason']) check.string(data, field)
+      check.all(data, 'first', 'last', 'owner', 'reason')
       check.list(data, 'messages')
       return check.items(data, 'messages', (item) => check.signed(item))
     case 'surface/rewind':
       check.count(data, 'turn')
-      check.string(data, 'owner')
-      return check.string(data, 'reason')
-    case 'letter/refused':
-      check.string(data, 'letter')
-      check.string(data, 'reason')
+      return check.all(data, 'owner', 'reason')
+    case 'letter/refused': return check.all(data, 'letter', 'reason')
   }
 }
 

@@ -219,8 +219,10 @@ export type SessionEvent<T extends EventType = EventType> = {
 /** What is given to `append`: the log adds `seq` and `time`. */
 export type EventDraft<T extends EventType = EventType> = { [K in T]: { readonly type: K; readonly data: EventMap[K] } }[T]
 
+type CoreFields = { readonly [T in keyof CoreEvents]: { readonly [F in keyof Required<CoreEvents[T]>]: true } }
+
 /** The fields of each core type that this version knows: an event that is `required` may have no others. */
-export const CORE_FIELDS: { readonly [T in keyof CoreEvents]: { readonly [F in keyof Required<CoreEvents[T]>]: true } } & { readonly 'run/context': object } = {
+export const CORE_FIELDS: CoreFields & { readonly 'run/context': object } = {
   'session/open': {
     version: true, format: true, writer: true, digest: true, id: true, cwd: true, config: true, parent: true, at: true, root: true, seed: true, under: true, kind: true, title: true, tools: true,
     limits: true,

@@ -31,6 +31,10 @@ export class FieldCheck {
     if (typeof data[field] !== 'string') this.fail(field, 'must be a string')
   }
 
+  all(data: Fields, ...fields: readonly string[]): void {
+    for (const field of fields) this.string(data, field)
+  }
+
   /** Strings that may be absent. */
   strings(data: Fields, ...fields: readonly string[]): void {
     for (const field of fields) if (data[field] !== undefined) this.string(data, field)

@@ -11,20 +11,9 @@ import type { Entry } from './surface.ts'
 import { Batch, type Lease, type SessionStore, StoreError, checkSessionId } from './store.ts'
 import type { Letter } from './store/letter.ts'
 import { Witness } from './verify.ts'
+import type { SessionOptions } from './session-options.ts'
 import { SessionView } from './view.ts'
 import { FORMAT } from './writer.ts'
-
-/** Options of a session, the same for a new one and an old one. */
-export interface SessionOptions {
-  /** Checks each request against a second fold of the serialised events before it leaves. */
-  readonly strict?: boolean
-  /** UTF-16 units of an event's JSON; a larger one is refused. Default: without a bound. */
-  readonly maxEvent?: number
-  /** True keeps of an old log only what came behind its last `turn/end` where plugins read it at once; the rest is {@link Session.read}. */
-  readonly recent?: boolean
-  /** Milliseconds since the epoch; for tests. */
-  readonly now?: () => number
-}
 
 /** A draft, or one that is made after those before it in the list were folded. */
 export type Draft = EventDraft | (() => EventDraft | undefined)

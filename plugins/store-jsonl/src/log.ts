@@ -4,7 +4,7 @@ import { LogFile } from './file.ts'
 import { nodeFiles } from './files.ts'
 import { isBlobLine } from './items.ts'
 import { readKeys } from './keys.ts'
-import { LogReader, type Place, startOf } from './reader.ts'
+import { LogReader, type Place, type ReaderOptions, startOf } from './reader.ts'
 
 /** The events from a seq to before another, in batches, without what stands far before. */
 export async function* readEvents(file: LogFile, place: Place, from: number, to: number): AsyncGenerator<readonly SessionEvent[]> {
@@ -66,7 +66,7 @@ export async function findKey(file: LogFile, place: Place, path: string, key: st
  * @param onLeftOut told of a torn tail: where it begins, and its bytes
  * @throws StoreError that names file, line and byte of what is damaged, after the events before it were given
  */
-export async function* readLog(path: string, onLeftOut?: (left: { readonly offset: number; readonly bytes: number }) => void): AsyncGenerator<readonly SessionEvent[]> {
+export async function* readLog(path: string, onLeftOut?: ReaderOptions['onLeftOut']): AsyncGenerator<readonly SessionEvent[]> {
   const place = { id: basename(path, '.jsonl'), path }
   const file = LogFile.open(nodeFiles, place.id, path)
   try {
