@@ -53,12 +53,12 @@ export class Inbox {
       data: { input: message, owner, ...(steer && { steer: true as const }), ...(context && { context: this.contexts.encode(context, this.session.length) }), ...(config && { config }), ...(output && { output: output.schema }) },
     })
     const pending = pendingTurn(seq, this.session.flush(), (reason) => this.cancel(seq, reason))
-    if (output) this.outputs.set(seq, output)
-    // A listener may have withdrawn it as soon as it was in the log.
-    if (this.session.ledger.isQueued(seq)) this.handles.set(seq, pending)
-    else pending.settle(withdrawnResult('it was withdrawn'))
     // A listener may have taken it back while it was appended.
-    if (!this.session.ledger.queue.some((queued) => queued.seq === seq)) this.take(seq).settle(withdrawnResult('it was withdrawn as it was accepted'))
+    if (!this.session.ledger.isQueued(seq)) pending.settle(withdrawnResult('it was withdrawn as it was accepted'))
+    else {
+      this.handles.set(seq, pending)
+      if (output) this.outputs.set(seq, output)
+    }
     return pending.handle
   }
 
