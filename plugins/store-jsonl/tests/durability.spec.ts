@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, truncateSyn
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
+import { Follower } from '@headrace/testing/store-following'
 import { FailingFiles, PowerCutFiles } from './faulty-files.ts'
 import { append, opening, prompt, read, temporaryFolder } from './logs.ts'
 
@@ -83,6 +84,44 @@ describe('L17 on a disk that forgets what was not synced', () => {
     expect(Buffer.from((await store.getBlob('a', digest))!).toString()).toBe('an image')
     await store.putBlob('a', Buffer.from('an image'))
     expect(readdirSync(join(store.directory, 'a.blobs'))).toEqual([digest])
+  })
+
+  it('has a letter when post resolves, with its key, and gives it once, whatever of its taking was lost', async () => {
+    const { files, store } = powerCut()
+    const lease = await store.create('a')
+    append(lease, 0, opening())
+    await lease.flush()
+    const draft = { kind: 'prompt', key: 'k', input: { role: 'user', content: [{ type: 'text', text: 'Hi' }] } } as const
+    const { letter } = await store.post('a', draft)
+    files.cut()
+    expect(await store.letters('a')).toMatchObject([{ id: letter }])
+    const next = await store.lease('a')
+    append(next, 1, { type: 'prompt/queued', data: { ...prompt('Hi').data, key: 'k', letter } } as never)
+    files.cut()
+    // Nothing acknowledged that it was taken.
+    const after = await store.lease('a')
+    expect(await after.letters()).toMatchObject([{ id: letter }])
+    expect(await store.post('a', draft)).toEqual({ letter, repeated: true })
+    append(after, 1, { type: 'prompt/queued', data: { ...prompt('Hi').data, key: 'k', letter } } as never)
+    await after.flush()
+    files.cut()
+    const last = await store.lease('a')
+    expect(await last.letters()).toEqual([])
+    expect(await store.post('a', draft)).toEqual({ letter, repeated: true, logged: 1 })
+  })
+
+  it('gives a follower in another process nothing that a power cut takes back', async () => {
+    const { files, store } = powerCut()
+    const lease = await store.create('a')
+    append(lease, 0, opening())
+    await lease.flush()
+    const other = new JsonlStore({ directory: store.directory, fsync: 'barrier', files })
+    const follower = new Follower(other, 'a')
+    await follower.until(({ events }) => events.length === 1)
+    append(lease, 1, prompt('nobody flushed this yet'))
+    await follower.until(({ events }) => events.length === 2)
+    files.cut()
+    expect(await read(store)).toEqual(follower.events)
   })
 
   it('does not bring back what was removed', async () => {
