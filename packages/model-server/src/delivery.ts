@@ -18,7 +18,7 @@ export function sendJson(response: ServerResponse, status: number, value: object
   sendText(response, status, JSON.stringify(value), { 'content-type': 'application/json', ...headers })
 }
 
-export function sendError(response: ServerResponse, failure: ReplyError, headers: Record<string, string> = {}, body: (failure: ReplyError) => object = errorBody): void {
+export function sendError(response: ServerResponse, failure: ReplyError, headers: Record<string, string> = {}, body = errorBody as Protocol['error']): void {
   const all = { ...errorHeaders(failure), ...headers }
   if (failure.html === undefined) sendJson(response, failure.status, body(failure), all)
   else sendText(response, failure.status, failure.html, { 'content-type': 'text/html; charset=utf-8', ...all })

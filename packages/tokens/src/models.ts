@@ -36,7 +36,8 @@ export function modelInfo(model: string, table: ModelTable = MODELS): ModelInfo 
   const wanted = normal(model)
   for (const name of [wanted, wanted.slice(wanted.indexOf('/') + 1)]) {
     if (!name.includes('/')) continue
-    const found = Object.keys(table).filter((key) => name.startsWith(normal(key)) && SUFFIX.test(name.slice(normal(key).length))).sort((a, b) => b.length - a.length)[0]
+    const fits = (key: string): boolean => name.startsWith(normal(key)) && SUFFIX.test(name.slice(normal(key).length))
+    const [found] = Object.keys(table).filter(fits).sort((a, b) => b.length - a.length)
     if (found !== undefined) return table[found]
   }
   return undefined

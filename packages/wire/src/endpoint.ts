@@ -52,7 +52,13 @@ function loaded(endpoint: Endpoint, request: Request, tools: AdapterTools): Prom
   return mappingOf(request, tools, familyOf(traits).taking(traits, tools.model))
 }
 
-function outgoing({ name: provider, base, traits: traitsOf, headers }: Endpoint, mapping: Mapping, key: string | undefined): { readonly sent: Outgoing; readonly unsaid: readonly string[] } {
+/** What goes out, and the fields of the config that the protocol has no word for. */
+interface Prepared {
+  readonly sent: Outgoing
+  readonly unsaid: readonly string[]
+}
+
+function outgoing({ name: provider, base, traits: traitsOf, headers }: Endpoint, mapping: Mapping, key: string | undefined): Prepared {
   const { model } = mapping.target
   const traits = traitsOf(model)
   const family = familyOf(traits)

@@ -19,7 +19,7 @@ export class BadResponse extends Error {
   readonly body: string
   readonly url: string
 
-  constructor({ status, headers, body, url }: { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string; readonly url: string }) {
+  constructor({ status, headers, body, url }: Pick<BadResponse, 'status' | 'headers' | 'body' | 'url'>) {
     super(`answered ${status}`)
     this.status = status
     this.headers = headers

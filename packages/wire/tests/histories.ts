@@ -64,6 +64,7 @@ export function requestOf(told: readonly Told[], model: string, { after = [], pr
   const all = [...told, ...after.map((text): Told => ({ message: { role: 'system', content: [{ type: 'text', text }] } }))]
   return {
     session: 's1', root: 's1', config: { model, ...config } as never, ...(system !== undefined && { system }), tools: tools as never, messages: all.map(({ message }) => message), owners: all.map(() => 'user'),
-    writers: all.map(({ writer }) => writer), segments: { prefix, before: 0, history: told.length - prefix, after: after.length }, signal: new AbortController().signal,
+    writers: all.map(({ writer }) => writer), segments: { prefix, before: 0, history: told.length - prefix, after: after.length },
+    signal: new AbortController().signal,
   }
 }

@@ -47,7 +47,8 @@ function chat(body: Parsed, { strictRoles = false }: { strictRoles?: boolean } =
       say(`${at}: empty content`)
     }
     if (strictRoles) {
-      // Jinja templates of Gemma, Mistral, Qwen: "System message must be at the beginning", "Conversation roles must alternate user/assistant/user/assistant/..."
+      // Jinja templates of Gemma, Mistral, Qwen: "System message must be at the beginning",
+      // "Conversation roles must alternate user/assistant/user/assistant/..."
       if (message.role === 'system' && index > 0) say(`${at}: a system message behind the first`)
       if (message.role === last && (last === 'user' || last === 'assistant')) say(`${at}: two of ${last} in a row`)
     }

@@ -162,7 +162,10 @@ describe('reasoning goes back as it came (W4)', () => {
 })
 
 describe('what will be the same again is not retried (W15)', () => {
-  const answering = async (status: number, body: object, headers = {}) => (await failed(endpoint(await rawServer((_, response) => response.writeHead(status, headers).end(JSON.stringify(body)))))).failure
+  const answering = async (status: number, body: object, headers = {}) => {
+    const url = await rawServer((_, response) => response.writeHead(status, headers).end(JSON.stringify(body)))
+    return (await failed(endpoint(url))).failure
+  }
 
   it('a quota that is used up', async () => {
     expect(await answering(429, { error: { code: 'insufficient_quota', type: 'insufficient_quota', message: 'You exceeded your current quota, please check your plan and billing details.' } })).toMatchObject({ kind: 'auth', status: 429 })

@@ -46,7 +46,11 @@ function toMessages(contents: readonly Fields[]): object[] {
       return typeof part.text === 'string' && part.text !== '' && part.thought !== true ? [{ type: 'text', text: part.text }] : []
     })
     if (role === 'model') {
-      const asked = list.flatMap(({ functionCall: call }): object[] => call === undefined ? [] : [{ id: `call_${calls++}`, type: 'function', function: { name: fieldsOf(call).name, arguments: JSON.stringify(fieldsOf(call).args) } }])
+      const asked = list.flatMap(({ functionCall: call }): object[] => {
+        if (call === undefined) return []
+        const { name, args } = fieldsOf(call)
+        return [{ id: `call_${calls++}`, type: 'function', function: { name, arguments: JSON.stringify(args) } }]
+      })
       return [{ role: 'assistant', content: said.length === 0 ? null : said, ...(asked.length > 0 && { tool_calls: asked }) }]
     }
     const results = list.flatMap(({ functionResponse: response }): object[] => {

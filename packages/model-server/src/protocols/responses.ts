@@ -78,5 +78,8 @@ function framesOf(block: Block): string[] {
 function usageOf({ usage }: Completion): object | undefined {
   if (!usage) return undefined
   const { input, cached, output, reasoning } = usage
-  return { input_tokens: input, input_tokens_details: { cached_tokens: cached }, output_tokens: output, output_tokens_details: { reasoning_tokens: reasoning }, total_tokens: input + output }
+  return {
+    input_tokens: input, input_tokens_details: { cached_tokens: cached }, output_tokens: output, output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: input + output,
+  }
 }

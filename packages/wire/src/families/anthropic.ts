@@ -40,7 +40,9 @@ function bodyOf(mapping: Mapping, { limit }: AnthropicTraits): Mapped {
   const thinking = thinkingOf(config.reasoningEffort, model, messages, config.maxOutputTokens)
   const most = config.maxOutputTokens ?? Math.max(limit ?? DEFAULT_LIMIT, thinking.budget * 2)
   const fixed = {
-    tools: tools?.map(({ name, description, parameters }): Record<string, JsonObject[string]> => ({ name: toolName(name), description, input_schema: inputSchema(parameters) })),
+    tools: tools?.map(({ name, description, parameters }): Record<string, JsonObject[string]> => {
+      return { name: toolName(name), description, input_schema: inputSchema(parameters) }
+    }),
     system: system === undefined || isBlankText(system) ? undefined : [{ type: 'text', text: system } as Record<string, JsonObject[string]>],
   }
   mark([fixed.system?.at(-1) ?? fixed.tools?.at(-1), ...breakpoints(mapping, messages, ends)])
@@ -150,8 +152,10 @@ function toPart(part: Part): Record<string, JsonObject[string]> {
 
 type Block = Record<string, JsonObject[string]> | undefined
 
+type Ends = ReadonlyMap<number, readonly [number, number]>
+
 /** Behind the prefix, behind the history, and in front of the last answer of the history: where the request before this one ended. Never on `after`. */
-function breakpoints({ request: { segments, messages: asked } }: Mapping, messages: readonly Message[], ends: ReadonlyMap<number, readonly [number, number]>): Block[] {
+function breakpoints({ request: { segments, messages: asked } }: Mapping, messages: readonly Message[], ends: Ends): Block[] {
   const { prefix, before, history } = segments
   const end = prefix + before + history
   let answer = end - 1

@@ -44,7 +44,9 @@ function bodyOf(mapping: Mapping): Mapped {
   const body = defined({
     systemInstruction: system === undefined ? undefined : { parts: [{ text: system }] },
     contents: contentsOf(mapping),
-    tools: tools && [{ functionDeclarations: tools.map(({ name, description, parameters }) => ({ name: toolName(name), description, parametersJsonSchema: parameters })) }],
+    tools: tools && [{
+      functionDeclarations: tools.map(({ name, description, parameters }) => ({ name: toolName(name), description, parametersJsonSchema: parameters })),
+    }],
     generationConfig: Object.keys(generationConfig).length === 0 ? undefined : generationConfig,
   }) as unknown as JsonObject
   return { body: withOptions(body, config.providerOptions), unsaid: [] }

@@ -67,6 +67,9 @@ export class Tally {
   summary(otherwise: { readonly reason: Summary['reason']; readonly error?: ErrorRecord }): Summary {
     const { session, store, text, turns, steps, usage, cost } = this
     const { reason, error, finish } = this.ended ?? { ...otherwise, finish: undefined }
-    return { session, ...(store !== undefined && { store }), reason, ...(error && { error }), ...(finish && { finish }), text, turns, steps, usage, ...(cost !== undefined && cost > 0 && { cost: Math.round(cost * 1e6) / 1e6 }) }
+    return {
+      session, ...(store !== undefined && { store }), reason, ...(error && { error }), ...(finish && { finish }), text, turns, steps, usage,
+      ...(cost !== undefined && cost > 0 && { cost: Math.round(cost * 1e6) / 1e6 }),
+    }
   }
 }

@@ -180,7 +180,10 @@ function configOf(options: RunOptions, found: Found | undefined): Config {
   }
   if (provider === ENDPOINT && baseURL === undefined) throw new UsageError('where is the endpoint? Say so with --base-url, or set HEADRACE_BASE_URL')
   if (baseURL !== undefined && !isHttpUrl(baseURL)) throw new UsageError('the base URL must be an http(s) URL; give one such as "http://localhost:8000/v1"')
-  return { ...(model !== undefined && { model }), ...(baseURL !== undefined && { baseURL }), ...waitsOf(options), ...(options.window !== undefined && { compaction: { window: options.window } }) }
+  return {
+    ...(model !== undefined && { model }), ...(baseURL !== undefined && { baseURL }), ...waitsOf(options),
+    ...(options.window !== undefined && { compaction: { window: options.window } }),
+  }
 }
 
 /** The model that was asked for; a name alone is of the logged model's provider, unless it is said where it is. */
