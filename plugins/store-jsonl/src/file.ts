@@ -11,6 +11,7 @@ export class LogFile {
   readonly fd: number
   private readonly files: FileLayer
   private open = true
+  private identity: fs.Stats | undefined
 
   /** @throws SessionNotFoundError, StoreError */
   static open(files: FileLayer, id: string, path: string, flags: 'r' | 'a' = 'r'): LogFile {
@@ -43,11 +44,16 @@ export class LogFile {
     return `${ino}/${mtimeNs}/${size}`
   }
 
+  /** The size of the file at its path; undefined where that is another, or none. One look: it is taken at each sync. */
+  sizeAt(path: string): number | undefined {
+    this.identity ??= fs.fstatSync(this.fd)
+    const now = fs.statSync(path, { throwIfNoEntry: false })
+    return now && now.ino === this.identity.ino && now.dev === this.identity.dev ? now.size : undefined
+  }
+
   /** True while its path names this file, and no other. */
   isAt(path: string): boolean {
-    const now = fs.statSync(path, { bigint: true, throwIfNoEntry: false })
-    const { dev, ino } = fs.fstatSync(this.fd, { bigint: true })
-    return now?.ino === ino && now.dev === dev
+    return this.sizeAt(path) !== undefined
   }
 
   /** Reads into a buffer; returns how many bytes came, 0 at the end. */

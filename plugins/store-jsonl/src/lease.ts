@@ -84,8 +84,8 @@ export class JsonlLease extends StoreLease {
   private problem(): string | undefined {
     const { path } = this.start
     try {
-      if (!this.file.isAt(path)) return 'was removed, or another file was put in its place'
-      const { size } = this.file
+      const size = this.file.sizeAt(path)
+      if (size === undefined) return 'was removed, or another file was put in its place'
       if (size < this.size) return `was cut off at ${size} bytes, of ${this.size}`
       return size > this.size ? `has ${size} bytes where ${this.size} were written: somebody else wrote to it` : undefined
     } catch (error) {

@@ -68,12 +68,12 @@ export class TakenLetters {
 
   /** The first letter that these events would take a second time. */
   repeated(events: readonly SessionEvent[]): string | undefined {
-    const now = new Set<string>()
+    let now: Set<string> | undefined
     for (const event of events) {
       const letter = letterOf(event)
       if (letter === undefined) continue
-      if (this.taken.has(letter) || now.has(letter)) return letter
-      now.add(letter)
+      if (this.taken.has(letter) || now?.has(letter)) return letter
+      now = (now ?? new Set()).add(letter)
     }
     return undefined
   }
