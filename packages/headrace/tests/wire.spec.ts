@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { overflow, serverError, steps } from '@headrace/model-server'
 import { Lab, at } from './command.ts'
@@ -63,6 +65,22 @@ describe('what a script reads', () => {
     const { err } = await lab.run(['run', 'Hi', '--model', 'openai/gpt-4o', '--base-url', server.url], { env: { OPENAI_API_KEY: 'none-of-yours' } })
     expect(err).toContain('$3.5000')
   })
+})
+
+it('an image and a PDF go with a prompt; a model that cannot see is told so', async () => {
+  const server = await lab.serve(() => 'Seen.')
+  const [png, pdf] = ['shot.png', 'paper.pdf'].map((name) => join(lab.root, name))
+  writeFileSync(png!, Buffer.from('iVBORw0KGgo=', 'base64'))
+  writeFileSync(pdf!, '%PDF-1.4')
+  const flags = ['--image', png!, '--image', pdf!, '--base-url', server.url]
+  const env = { HEADRACE_API_KEY: 'none-of-yours' }
+  expect(await lab.run(['run', 'Look', '--model', 'openai/gpt-4o', ...flags], { env })).toMatchObject({ code: 0, out: 'Seen.\n' })
+  expect(await lab.run(['run', 'Look', '--model', 'deepseek/deepseek-chat', ...flags], { env })).toMatchObject({ code: 0 })
+  const [seeing, blind] = server.requests.map(({ raw }) => raw)
+  expect(seeing).toContain('"image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}')
+  expect(seeing).toContain('"filename":"paper.pdf"')
+  expect(blind).toContain('[an image (image/png) stands here, which this model cannot read]')
+  expect(await lab.run(['run', 'Look', '--image', 'a.txt', '--model', 'm', '--base-url', server.url])).toMatchObject({ code: 2 })
 })
 
 it('an endpoint of one\'s own takes a base URL as it is pasted (W18)', async () => {

@@ -99,6 +99,7 @@ function defineRun(root: Command, terminal: Terminal, done: (code: number) => vo
     .option('--cwd <folder>', 'the folder it works in (default: this one)')
     .option('--model <provider/model>', 'e.g. deepseek/deepseek-chat (default: HEADRACE_MODEL)')
     .option('--base-url <url>', 'an OpenAI-compatible endpoint (default: HEADRACE_BASE_URL)')
+    .option('--image <file>', 'an image or a PDF that goes with the prompt; may be given again', (file: string, files: readonly string[] = []) => [...files, file])
     .option('--window <tokens>', 'the window of a model that is not known by name', whole)
     .option('--first-byte <seconds>', 'wait so long for an answer to begin; 0 is for ever (default: 900)', whole)
     .option('--idle <seconds>', 'wait so long between two bytes of an answer; 0 is for ever (default: 300)', whole)

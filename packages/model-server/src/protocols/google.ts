@@ -64,7 +64,10 @@ function toMessages(contents: readonly Fields[]): object[] {
 }
 
 function contentOf({ id, model, usage }: Completion, parts: object[], more: object): object {
-  const bill = usage && { promptTokenCount: usage.input, cachedContentTokenCount: usage.cached, candidatesTokenCount: Math.max(0, usage.output - usage.reasoning), thoughtsTokenCount: usage.reasoning }
+  const bill = usage && {
+    promptTokenCount: usage.input, cachedContentTokenCount: usage.cached,
+    candidatesTokenCount: Math.max(0, usage.output - usage.reasoning), thoughtsTokenCount: usage.reasoning,
+  }
   return { candidates: [{ content: { role: 'model', parts }, index: 0, ...more }], ...(bill && { usageMetadata: bill }), modelVersion: model, responseId: id }
 }
 

@@ -8,6 +8,7 @@ import type { Context } from 'cordis'
 import type { Config } from '../../plugin.ts'
 import { ENDPOINT, isHttpUrl, providerOf, routeOf } from '../../route.ts'
 import { boot, bootFile, shutDown } from '../base/app.ts'
+import { type Attachment, putAttachment, readAttachment } from '../base/attachment.ts'
 import { CANCELLED, CommandError, DONE, FAILED, NO_ANSWER, UsageError } from '../base/error.ts'
 import { Interrupts } from '../base/interrupts.ts'
 import { type StoreOptions, foldOf, folderOf, newestIn, storeOf, storePlugin } from '../base/store.ts'
@@ -22,6 +23,8 @@ export interface RunOptions extends StoreOptions {
   readonly cwd?: string
   readonly model?: string
   readonly baseUrl?: string
+  /** Files that go with the prompt. */
+  readonly image?: readonly string[]
   /** Tokens. */
   readonly window?: number
   /** Seconds. */
@@ -45,6 +48,7 @@ interface Found {
 interface Plan {
   readonly cwd: string | undefined
   readonly prompt: string | undefined
+  readonly attachments?: readonly Attachment[]
   /** The session to go on with. */
   readonly found: Found | undefined
   /** Of a new one. */
@@ -86,6 +90,7 @@ export async function run(words: readonly string[], options: RunOptions, termina
 interface Asked {
   readonly cwd: string
   readonly prompt: string | undefined
+  readonly attachments: readonly Attachment[]
 }
 
 async function askedFor(words: readonly string[], options: RunOptions): Promise<Asked> {
@@ -96,7 +101,7 @@ async function askedFor(words: readonly string[], options: RunOptions): Promise<
   const prompt = await readPrompt({ words, fromPipe: options.continue !== true })
   const isNew = !options.continue && options.session === undefined
   if (prompt === undefined && isNew) throw new UsageError('there is no prompt; give it as an argument, e.g. headrace run "Why does the test fail?", or pipe it into stdin')
-  return { cwd, prompt }
+  return { cwd, prompt, attachments: (options.image ?? []).map(readAttachment) }
 }
 
 /** The usual set, with the store that was asked for. */
@@ -121,13 +126,13 @@ function checkModel(app: Context, { model }: RunOptions, found: Found | undefine
   if (provider !== undefined && !known.includes(provider)) throw new UsageError(`the app has no provider ${JSON.stringify(provider)}${nearest(provider, known)}; it has ${known.join(', ') || 'none'}`)
 }
 
-async function planOf({ cwd, prompt }: Asked, options: RunOptions, terminal: Terminal, store: SessionStore): Promise<Plan | number> {
+async function planOf({ cwd, prompt, attachments }: Asked, options: RunOptions, terminal: Terminal, store: SessionStore): Promise<Plan | number> {
   const found = await findSession(store, options, cwd)
   if (prompt === undefined) {
     const idle = idleReason(found, options, cwd)
     if (idle) return tellIdle(idle, found, options, terminal)
   } else if (options.continue && !found) terminal.warn(`headrace: there is no session of ${cwd} yet; a new one begins`)
-  return { prompt, found, id: options.session, cwd: found && options.cwd === undefined ? undefined : cwd }
+  return { prompt, attachments, found, id: options.session, cwd: found && options.cwd === undefined ? undefined : cwd }
 }
 
 async function findSession(store: SessionStore, options: RunOptions, cwd: string): Promise<Found | undefined> {
@@ -204,7 +209,9 @@ async function agentOf(app: Context, { found, id, cwd }: Plan, options: RunOptio
   return found ? app.agents.resume(found.id, common) : app.agents.create({ ...common, ...(id !== undefined && { id }) })
 }
 
-async function follow(agent: Agent, { prompt, found }: Plan, audience: Audience, store: string | undefined, stops: readonly AbortSignal[]): Promise<Summary> {
+async function follow(
+  agent: Agent, { prompt, attachments = [], found }: Plan, audience: Audience, store: string | undefined, stops: readonly AbortSignal[],
+): Promise<Summary> {
   const tally = new Tally(agent.id, store)
   const tell = (event: SessionEvent): void => {
     tally.add(event)
@@ -221,7 +228,8 @@ async function follow(agent: Agent, { prompt, found }: Plan, audience: Audience,
   }
   const stopping = stops.map((signal) => [signal, stop(signal)] as const)
   for (const [signal, listener] of stopping) signal.addEventListener('abort', listener, { once: true })
-  const handle = prompt === undefined ? undefined : agent.prompt(prompt)
+  const parts = await Promise.all(attachments.map((attachment) => putAttachment(agent, attachment)))
+  const handle = prompt === undefined ? undefined : agent.prompt(parts.length === 0 ? prompt : [...parts, prompt])
   if (!handle) agent.wake()
   if (stops.some((signal) => signal.aborted)) stop(stops.find((signal) => signal.aborted)!)()
   await agent.idle()
