@@ -30,7 +30,7 @@ export default defineConfig({
     ...recommended(javascript.configs.recommended),
     '@stylistic/semi': ['error', 'never', { beforeStatementContinuationChars: 'always' }],
     '@stylistic/quotes': ['error', 'single', { avoidEscape: true, allowTemplateLiterals: 'always' }],
-    '@stylistic/max-len': ['error', { code: 160, ...verbatim }],
+    '@stylistic/max-len': ['error', { code: 140, ...verbatim }],
     '@stylistic/no-trailing-spaces': 'error',
     '@stylistic/eol-last': 'error',
     'eqeqeq': ['error', 'always', { null: 'ignore' }],
@@ -60,6 +60,11 @@ export default defineConfig({
         'max-lines': ['error', 300],
         'max-lines-per-function': ['error', { max: 60, skipComments: true, skipBlankLines: true }],
       },
+    },
+    // With shorter lines each would be longer than a file may be.
+    {
+      files: ['packages/session/src/session.ts', 'packages/agent/src/turn/loop.ts', 'plugins/store-{jsonl,sqlite}/src/store.ts'],
+      rules: { '@stylistic/max-len': ['error', { code: 160, ...verbatim }] },
     },
     // A function that is made of small ones, and suites, which are as long as their tests.
     { files: ['packages/message/src/json.ts', 'packages/session/src/check.ts'], rules: { 'max-lines-per-function': ['error', 70] } },

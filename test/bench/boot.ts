@@ -8,7 +8,10 @@ import { type Measure, timed } from './measure.ts'
 
 const HEADRACE = join(dirname(createRequire(import.meta.url).resolve('headrace/package.json')), 'bin', 'headrace.js')
 
-/** From the start of the process to the first request of a fresh session at its model, with the usual set; against the start of Node alone. */
+/**
+ * From the start of the process to the first request of a fresh session at its model, with the usual set; against the
+ * start of Node alone.
+ */
 export function bootMeasures(folder: string): readonly Measure[] {
   const cwd = join(folder, 'boot')
   mkdirSync(cwd)

@@ -54,15 +54,25 @@ export async function measureEndpoint(channel: Channel, { model, baseURL }: Endp
   })
 }
 
-export async function main({ HEADRACE_E2E_MODEL: model, HEADRACE_E2E_BASE_URL: baseURL }: NodeJS.ProcessEnv, print = console.log): Promise<void> {
+export async function main(
+  { HEADRACE_E2E_MODEL: model, HEADRACE_E2E_BASE_URL: baseURL }: NodeJS.ProcessEnv,
+  print = console.log,
+): Promise<void> {
   if (!model) {
-    print('Nothing was measured: set HEADRACE_E2E_MODEL to a provider/model, and its key (or HEADRACE_E2E_BASE_URL to an endpoint).')
+    print(
+      'Nothing was measured: set HEADRACE_E2E_MODEL to a provider/model, and its key (or HEADRACE_E2E_BASE_URL to an endpoint).',
+    )
     return
   }
-  for (const [channel, title] of [['history', 'facts in history'], ['system', 'facts in the system prompt']] as const) {
+  for (const [channel, title] of [
+    ['history', 'facts in history'],
+    ['system', 'facts in the system prompt'],
+  ] as const) {
     const turns = await measureEndpoint(channel, { model, baseURL })
     const [input, cached] = [sum(turns.map((turn) => turn.input)), sum(turns.map((turn) => turn.cached))]
-    print(`${title}: ${cached} of ${input} tokens from the cache, ${input - cached} at full price; by turn ${turns.map((turn) => `${turn.cached}/${turn.input}`).join(', ')}`)
+    print(
+      `${title}: ${cached} of ${input} tokens from the cache, ${input - cached} at full price; by turn ${turns.map((turn) => `${turn.cached}/${turn.input}`).join(', ')}`,
+    )
   }
 }
 

@@ -10,7 +10,10 @@ export function prose(seed: number, words: number): string {
   return Array.from({ length: words }, () => WORDS[(state = (state * 48_271) % 2_147_483_647) % WORDS.length]!).join(' ')
 }
 
-/** Where the sessions work: a folder below the root of a repository, with instructions of its own and two folders below it that have some. */
+/**
+ * Where the sessions work: a folder below the root of a repository, with instructions of its own and two folders below
+ * it that have some.
+ */
 export const FOLDER = 'packages/server'
 export const SOURCES: readonly string[] = ['src/parse.ts', 'src/http/route.ts', 'src/http/body.ts', 'src/index.ts', 'src/store/table.ts', 'src/store/row.ts', 'src/print.ts', 'src/cache.ts']
 

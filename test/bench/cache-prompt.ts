@@ -17,8 +17,9 @@ export function promptsOf({ requests, answers, root }: Recording): readonly Prom
 }
 
 /**
- * The ideal: what a recording sent, tools, system prompt and messages, each once and at the place where it first stood, and every request the
- * one before with what is new behind it. A fact that is told again as it was told last is not new.
+ * The ideal: what a recording sent, tools, system prompt and messages, each once and at the place where it first stood,
+ * and every request the one before with what is new behind it. A fact that is told again as it was told last is not
+ * new.
  *
  * @param isBare facts without the words and frames around them: as little as can be told of them
  */

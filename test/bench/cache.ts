@@ -38,7 +38,10 @@ export async function cacheBills(sessions?: readonly number[]): Promise<Readonly
 
 function bill(rule: Rule, sessions: readonly (readonly Prompt[])[]): Bill {
   const totals = sessions.map((prompts) => simulateCache(CACHES[rule](), prompts).total)
-  return totals.reduce((sum, { input, cached }) => ({ full: sum.full + input - cached, cached: sum.cached + cached }), { full: 0, cached: 0 })
+  return totals.reduce((sum, { input, cached }) => ({ full: sum.full + input - cached, cached: sum.cached + cached }), {
+    full: 0,
+    cached: 0,
+  })
 }
 
 function record<K extends string, V>(keys: readonly K[], value: (key: K) => V): Readonly<Record<K, V>> {

@@ -7,7 +7,10 @@ const NAMES: readonly (readonly [name: string, way: Way])[] = [
 ]
 const TITLES: Readonly<Record<Rule, string>> = { block: 'blocks of 64 tokens', unit: 'whole units', breakpoint: 'breakpoints' }
 
-/** What facts cost by channel, for `docs/channels.md`: tokens at full price, and how many times those of requests that are only appended to. */
+/**
+ * What facts cost by channel, for `docs/channels.md`: tokens at full price, and how many times those of requests that
+ * are only appended to.
+ */
 export function channelCosts(figures: Figures): string {
   const full = (rule: Rule, way: Way): number => figures[`cache-${rule}-${way}-full`]!.median
   const rows = NAMES.map(([name, way]) => [name, ...RULES.map((rule) => `${full(rule, way).toLocaleString('en')} (× ${(full(rule, way) / full(rule, 'ideal')).toFixed(2)})`)])

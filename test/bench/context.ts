@@ -23,7 +23,11 @@ export async function contextMeasures(folder: string): Promise<readonly Measure[
   for (const [name, fsync] of [['step', 'barrier'], ['unsynced', 'never']] as const) {
     for (const bare of [true, false]) {
       const key = `context-${name}${bare ? '-bare' : ''}`
-      const app = await makeApp({ store: new JsonlStore({ directory: join(folder, key), fsync }), bare: true, plugins: bare ? [] : PLUGINS })
+      const app = await makeApp({
+        store: new JsonlStore({ directory: join(folder, key), fsync }),
+        bare: true,
+        plugins: bare ? [] : PLUGINS,
+      })
       const agent = await app.create(key, { cwd })
       await fill(app, agent)
       const title = `a step with store-jsonl${fsync === 'never' ? ", `fsync: 'never'`" : ''}${bare ? '' : ', and every context plugin'}`

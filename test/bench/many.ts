@@ -40,9 +40,15 @@ async function fill(directory: string, cwd: string): Promise<void> {
   for (let index = 0; index < SESSIONS; index++) write(directory, index, index % FOLDERS === 0 ? cwd : `/srv/${index % FOLDERS}`, { log, card, cwd })
 }
 
-function write(directory: string, index: number, at: string, { log, card, cwd }: { readonly log: string; readonly card: string; readonly cwd: string }): void {
+function write(
+  directory: string,
+  index: number,
+  at: string,
+  { log, card, cwd }: { readonly log: string; readonly card: string; readonly cwd: string },
+): void {
   const id = `s${index}`
-  const own = (text: string): string => text.replaceAll('"sample"', `"${id}"`).replaceAll(JSON.stringify(cwd), JSON.stringify(at))
+  const own = (text: string): string =>
+    text.replaceAll('"sample"', `"${id}"`).replaceAll(JSON.stringify(cwd), JSON.stringify(at))
   const path = join(directory, `${id}.jsonl`)
   writeFileSync(path, own(log))
   utimesSync(path, 1_700_000_000 + index, 1_700_000_000 + index)
@@ -50,7 +56,10 @@ function write(directory: string, index: number, at: string, { log, card, cwd }:
   const place = join(directory, '.cards', 'in', sha256(at))
   if (index < FOLDERS) mkdirSync(place, { recursive: true })
   writeFileSync(join(place, id), '')
-  writeFileSync(join(directory, '.cards', 'of', id), JSON.stringify({ ...JSON.parse(own(card)) as object, size, modified: mtimeMs }))
+  writeFileSync(
+    join(directory, '.cards', 'of', id),
+    JSON.stringify({ ...(JSON.parse(own(card)) as object), size, modified: mtimeMs }),
+  )
 }
 
 async function firstLine(cwd: string, args: readonly string[]): Promise<number> {

@@ -8,7 +8,8 @@ import { turns, until } from '@headrace/testing/gate'
 /** The rows of "Hooks and tools": small inputs that broke other systems. */
 
 const plugin = (name: string, apply: (ctx: Context) => void): Plugin => ({ name, inject: ['agents', 'tools', 'system'], apply: async (ctx: Context) => apply(ctx) })
-const app = (options: HarnessOptions = {}): Promise<Harness> => harness({ ...options, settings: { grace: 50, seamTimeout: 100, ...options.settings } })
+const app = (options: HarnessOptions = {}): Promise<Harness> =>
+  harness({ ...options, settings: { grace: 50, seamTimeout: 100, ...options.settings } })
 const call = (name: string, args: object | string = {}): Reply => ({ calls: [{ name, arguments: args }] })
 const tool = (h: Harness, name: string, execute: (...args: never[]) => unknown, more: object = {}): (() => void) =>
   h.ctx.tools.define({ name, description: '', parameters: { type: 'object' }, execute: execute as never, ...more })

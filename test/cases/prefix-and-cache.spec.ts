@@ -251,7 +251,8 @@ describe('resume', () => {
     await h.run('a')
     const before = h.agent.session.requestHeader()!
     const [gone, stays] = [...h.ctx.registry.entries()].filter(([, runtime]) => ['gone', 'stays'].includes(runtime.name ?? '')).map(([callback]) => callback)
-    for (const callback of [gone, stays]) for (const fiber of [...(h.ctx.registry.get(callback as never)?.fibers ?? [])]) await fiber.dispose()
+    for (const callback of [gone, stays])
+      for (const fiber of [...(h.ctx.registry.get(callback as never)?.fibers ?? [])]) await fiber.dispose()
     await h.ctx.plugin(member('stays', ' In new words.'), undefined)
     await h.resume()
     await h.run('b')
@@ -290,7 +291,9 @@ describe('failures', () => {
     const h = await app({ plugins: [[retry as never, { base: 1 }]], script: [{ error: { kind: 'rate-limit' } }, { text: 'half of', error: { kind: 'network' } }, 'the whole'] })
     expect(await h.run('a')).toMatchObject({ text: 'the whole', steps: 1 })
     const dispatches = of(await h.events(), 'request/dispatch')
-    expect(dispatches.map(({ data }) => [data.attempt, data.boundary])).toEqual([1, 2, 3].map((attempt) => [attempt, dispatches[0]!.data.boundary]))
+    expect(dispatches.map(({ data }) => [data.attempt, data.boundary])).toEqual(
+      [1, 2, 3].map((attempt) => [attempt, dispatches[0]!.data.boundary]),
+    )
     await whole(h)
   })
 

@@ -18,7 +18,10 @@ interface Run {
 
 const hasLog = ({ state }: Project): boolean => existsSync(join(state, 'headrace', 'sessions')) && readdirSync(join(state, 'headrace', 'sessions')).some((name) => name.endsWith('.jsonl'))
 
-/** Runs the real command, built; kills it with SIGKILL so many milliseconds after its log is there, where that is given; before it for a negative number. */
+/**
+ * Runs the real command, built; kills it with SIGKILL so many milliseconds after its log is there, where that is given;
+ * before it for a negative number.
+ */
 function headrace(project: Project, args: readonly string[], killAfter?: number): Promise<Run> {
   const child: ChildProcess = startHeadrace(project, args, { stdio: 'pipe' })
   let out = ''
@@ -38,7 +41,10 @@ function headrace(project: Project, args: readonly string[], killAfter?: number)
   }))
 }
 
-/** How long the whole job takes here and now, and its beginning, until there is a log: kills are spread over the rest, with a few before. */
+/**
+ * How long the whole job takes here and now, and its beginning, until there is a log: kills are spread over the rest,
+ * with a few before.
+ */
 async function measure(url: string): Promise<{ readonly boot: number; readonly whole: number }> {
   const project = makeProject()
   const start = performance.now()

@@ -34,14 +34,29 @@ export async function expectKept(store: SessionStore, id: string, acks: readonly
 }
 
 /** The work is done: nothing is open, nothing waits, every call has its result, no tool ran twice. */
-export async function expectFinished(store: SessionStore, id: string, acks: readonly Ack[], before: readonly SessionEvent[], what: string): Promise<void> {
+export async function expectFinished(
+  store: SessionStore,
+  id: string,
+  acks: readonly Ack[],
+  before: readonly SessionEvent[],
+  what: string,
+): Promise<void> {
   const log = await expectKept(store, id, acks, what)
   expect(sumOf(log.slice(0, before.length)), `${what}: what was there before the resume`).toBe(sumOf(before))
   const fold = Fold.of(log)
-  expect([fold.ledger.turn, fold.ledger.queue, fold.ledger.owed, fold.ledger.openDispatches], what).toEqual([undefined, [], false, []])
+  expect([fold.ledger.turn, fold.ledger.queue, fold.ledger.owed, fold.ledger.openDispatches], what).toEqual([
+    undefined,
+    [],
+    false,
+    [],
+  ])
   expect(unpaired(fold.surface.snapshot().entries.map(({ message }) => message)), what).toBeUndefined()
-  const results = log.flatMap((event) => (event.type === 'tool/result' ? [`${event.data.assistant}.${event.data.index}`] : []))
-  const calls = log.flatMap((event) => (event.type === 'assistant/message' ? callsOf(event.data.message).map((_, index) => `${event.seq}.${index}`) : []))
+  const results = log.flatMap((event) =>
+    event.type === 'tool/result' ? [`${event.data.assistant}.${event.data.index}`] : [],
+  )
+  const calls = log.flatMap((event) =>
+    event.type === 'assistant/message' ? callsOf(event.data.message).map((_, index) => `${event.seq}.${index}`) : [],
+  )
   expect(results.toSorted(), `${what}: each call has its result, once`).toEqual(calls.toSorted())
   const ran = acks.flatMap((ack) => (ack.what === 'tool' ? [ack.id] : []))
   expect(new Set(ran).size, `${what}: a tool ran twice: ${ran.join()}`).toBe(ran.length)

@@ -47,5 +47,8 @@ export function pointsOf(course: Course, kills: number, random: () => number): r
       return { at: 'append', when: when(), type, nth: upTo(course.types[type]!) }
     },
   ]
-  return Array.from({ length: Math.max(kills, around.length) }, (_, index) => around[index] ?? kinds[(index - around.length) % kinds.length]!())
+  return Array.from(
+    { length: Math.max(kills, around.length) },
+    (_, index) => around[index] ?? kinds[(index - around.length) % kinds.length]!(),
+  )
 }

@@ -6,7 +6,10 @@ import type { SessionStore } from '@headrace/session'
 /** A store that is to survive kills. */
 export interface Kind {
   readonly name: string
-  /** @param onWrite called before each write, for stores that write files themselves; where it says so, half is written and `tear` called */
+  /**
+   * @param onWrite called before each write, for stores that write files themselves; where it says so, half is written
+   * and `tear` called
+   */
   open(folder: string, onWrite?: OnWrite): SessionStore & { close?(): Promise<void> }
 }
 

@@ -12,7 +12,8 @@ export function compileBlocks(blocks: readonly Block[]): ReadonlyMap<string, rea
   const { fileExists, readFile, getSourceFile } = host
   host.fileExists = (path) => code.has(path) || fileExists(path)
   host.readFile = (path) => code.has(path) ? textOf(path) : readFile(path)
-  host.getSourceFile = (path, version, ...rest) => code.has(path) ? ts.createSourceFile(path, textOf(path), version) : getSourceFile(path, version, ...rest)
+  host.getSourceFile = (path, version, ...rest) =>
+    code.has(path) ? ts.createSourceFile(path, textOf(path), version) : getSourceFile(path, version, ...rest)
   const program = ts.createProgram([...code.keys()], options, host)
   return new Map([...code].map(([path, block]) => [block.id, problemsOf(program, program.getSourceFile(path)!, block)]))
 }

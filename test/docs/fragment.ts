@@ -32,7 +32,10 @@ const VALUES: Readonly<Record<string, string>> = {
   createAnthropic: `(options: { fetch: typeof fetch }) => (name: string) => import('@headrace/plugin-ai-sdk').LanguageModel`,
 }
 
-/** Where a block stands for the compiler and for what it imports: beside its README. What is nobody's README has the dependencies of headrace. */
+/**
+ * Where a block stands for the compiler and for what it imports: beside its README. What is nobody's README has the
+ * dependencies of headrace.
+ */
 export function placeOf({ page, line, language }: Block): string {
   const folder = /^(packages|plugins|examples)\/[^/]+\//.exec(page)?.[0] ?? 'packages/headrace/'
   return `${root}${folder}${page.replaceAll('/', '.')}.${line}.${language}`
@@ -51,7 +54,11 @@ export interface Fragment {
 export function fragmentOf(block: Block): Fragment {
   const { declared, unresolved } = resolveNames(block)
   const open = (names: readonly string[]): readonly string[] => names.filter((name) => unresolved.has(name))
-  return { declared, values: open(Object.keys(VALUES)), imports: [...open(Object.keys(IMPORTS)).map((name) => IMPORTS[name]!), ...ownExports(block, open)] }
+  return {
+    declared,
+    values: open(Object.keys(VALUES)),
+    imports: [...open(Object.keys(IMPORTS)).map((name) => IMPORTS[name]!), ...ownExports(block, open)],
+  }
 }
 
 /** A README speaks of what its own package exports. */
@@ -70,7 +77,15 @@ function resolveNames(block: Block): { readonly declared: readonly string[]; rea
   const path = placeOf(block)
   const file = ts.createSourceFile(path, `${block.text}\nexport {}`, ts.ScriptTarget.ES2023)
   const host: ts.CompilerHost = { ...ts.createCompilerHost({}), getSourceFile: (name) => name === path ? file : undefined }
-  const options = { noLib: true, noResolve: true, types: [], allowJs: true, checkJs: true, target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext }
+  const options = {
+    noLib: true,
+    noResolve: true,
+    types: [],
+    allowJs: true,
+    checkJs: true,
+    target: ts.ScriptTarget.ES2023,
+    module: ts.ModuleKind.ESNext,
+  }
   const program = ts.createProgram([path], options, host)
   const named = program.getSemanticDiagnostics(file).map(({ start, length }) => file.text.slice(start, start! + length!))
   return { declared: file.statements.flatMap(namesOf), unresolved: new Set(named) }
@@ -81,12 +96,16 @@ function namesOf(statement: ts.Statement): readonly string[] {
   if (ts.isFunctionDeclaration(statement) || ts.isClassDeclaration(statement)) return statement.name ? [statement.name.text] : []
   if (!ts.isImportDeclaration(statement) || !statement.importClause) return []
   const { name, namedBindings } = statement.importClause
-  const named = namedBindings && (ts.isNamespaceImport(namedBindings) ? [namedBindings.name] : namedBindings.elements.map((element) => element.name))
+  const named =
+    namedBindings &&
+    (ts.isNamespaceImport(namedBindings) ? [namedBindings.name] : namedBindings.elements.map((element) => element.name))
   return [...name ? [name.text] : [], ...(named ?? []).map(({ text }) => text)]
 }
 
 function namesIn(name: ts.BindingName): readonly string[] {
-  return ts.isIdentifier(name) ? [name.text] : name.elements.flatMap((element) => ts.isOmittedExpression(element) ? [] : namesIn(element.name))
+  return ts.isIdentifier(name)
+    ? [name.text]
+    : name.elements.flatMap((element) => (ts.isOmittedExpression(element) ? [] : namesIn(element.name)))
 }
 
 /** The block as a module, its lines where they were. */

@@ -20,7 +20,8 @@ const tool = (name: string, execute: (input: Values) => unknown = () => 'done', 
   apply: async (ctx: Context) => void ctx.tools.define({ name, description: name, parameters: { type: 'object' }, execute: execute as never, ...more }),
 })
 const calls = (name: string, input: object = {}): Reply => ({ calls: [{ name, arguments: input }] })
-const start = (plugin: Lesson, { plugins = [], ...options }: HarnessOptions = {}): Promise<Harness> => harness({ ...options, plugins: [...plugins, plugin] })
+const start = (plugin: Lesson, { plugins = [], ...options }: HarnessOptions = {}): Promise<Harness> =>
+  harness({ ...options, plugins: [...plugins, plugin] })
 /** The texts of the last request's messages of a role. */
 const texts = (app: Harness, role: string): readonly string[] => app.requests.at(-1)!.messages.filter((message) => message.role === role)
   .map((message) => message.role === 'tool' ? message.content.map((result) => textOf(result)).join() : textOf(message))

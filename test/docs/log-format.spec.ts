@@ -38,7 +38,8 @@ interface Parts {
 }
 const textOf = ({ config, system, tools, messages }: Pick<Parts, 'config' | 'system' | 'tools'> & { readonly messages: readonly object[] }): string =>
   JSON.stringify([config, system ?? null, tools ?? null, messages])
-const partsOf = (parts: Parts): string => textOf({ ...parts, messages: [...parts.prefix, ...parts.before, ...parts.history, ...parts.after] })
+const partsOf = (parts: Parts): string =>
+  textOf({ ...parts, messages: [...parts.prefix, ...parts.before, ...parts.history, ...parts.after] })
 
 /** A plugin of everything that a log can tell of. */
 const everything = { name: 'everything', inject: ['agents', 'tools', 'system'], apply: async (ctx: Context) => {
@@ -113,7 +114,13 @@ describe('docs/log-format.md is enough to write a reader', () => {
       // A fork's log has those of its parent, too.
       expect([...requests.keys()].slice(-seen.size)).toEqual([...seen.keys()])
       // What `headrace verify --digest` prints.
-      expect(chain).toBe(verify(readEvents(read(id)).map(({ sum: _, ...event }: SessionEvent & { readonly sum?: string }) => event) as SessionEvent[]).chain)
+      expect(chain).toBe(
+        verify(
+          readEvents(read(id)).map(
+            ({ sum: _, ...event }: SessionEvent & { readonly sum?: string }) => event,
+          ) as SessionEvent[],
+        ).chain,
+      )
     }
     expect([...recorded.get('whole')!.keys()].length).toBeGreaterThan(14)
   })

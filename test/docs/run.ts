@@ -16,7 +16,8 @@ export async function runBlock(block: Block, values: Values = {}, replaced: Valu
   if (missing.length > 0) throw new Error(`${block.id} takes ${missing.join(', ')} for granted; give it to runBlock()`)
   const source = [...imports, block.text].join('\n')
   const modules = new Map<string, unknown>()
-  for (const { fileName } of ts.preProcessFile(source).importedFiles) modules.set(fileName, replaced[fileName] ?? await load(fileName, placeOf(block)))
+  for (const { fileName } of ts.preProcessFile(source).importedFiles)
+    modules.set(fileName, replaced[fileName] ?? (await load(fileName, placeOf(block))))
   // What is exported is not a variable any more.
   const top = declared.map((name) => `get ${name}() { try { return ${name} } catch {} }`)
   const body = `(async (exports, require, ${open.join(', ')}) => { ${transpile(source)}\nreturn { ${top.join(', ')} } })`

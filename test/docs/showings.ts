@@ -57,7 +57,10 @@ export async function withStage(use: (stage: Stage) => Promise<void>): Promise<v
   }
 }
 
-/** Runs a block of which nothing more is promised than that it runs, and that what it loads is there; a plugin is loaded and takes part in a turn. */
+/**
+ * Runs a block of which nothing more is promised than that it runs, and that what it loads is there; a plugin is loaded
+ * and takes part in a turn.
+ */
 export async function show(block: Block, { values }: Stage, replaced: Values = {}): Promise<Record<string, unknown>> {
   const variables = await runBlock(block, values, replaced)
   if ('apply' in variables) {
@@ -139,7 +142,11 @@ const servesUsers: Showing = async (block, { cwd }) => {
   try {
     for (const turns of [2, 4]) {
       const apply = (ctx: Context, config: object) => headrace.apply(ctx, { ...config, baseURL: server.url, model: 'scripted' })
-      const { answer, goDown, ctx } = await runBlock(block, {}, { headrace: { __esModule: true, default: { ...headrace, apply } } }) as unknown as Users
+      const { answer, goDown, ctx } = (await runBlock(
+        block,
+        {},
+        { headrace: { __esModule: true, default: { ...headrace, apply } } },
+      )) as unknown as Users
       expect(await Promise.all(['alice', 'bob', 'bob'].map((user) => answer(user, 'Hi')))).toEqual(Array(3).fill('The sum is off by one.'))
       const { agents } = ctx
       expect([...agents.ids()].sort()).toEqual(['alice', 'bob'])

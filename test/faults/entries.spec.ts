@@ -21,16 +21,37 @@ const script: Script = ({ messages }) => {
 afterAll(() => figure('faults', 'entries', { faults: injected.faults }))
 
 /** A run in which an entry does this, once: what is called again does nothing wrong. */
-function at({ entry, register, model, inject = [] }: Entry, what: string, act: () => unknown, check: (ran: Ran) => unknown, cancels = false): Promise<void> {
-  const spare = plugin('spare', (ctx) => void ctx.llm.adapter('own', { async *stream() { yield { type: 'text', text: 'Done.' }; yield { type: 'finish', reason: 'stop' } } }))
+function at(
+  { entry, register, model, inject = [] }: Entry,
+  what: string,
+  act: () => unknown,
+  check: (ran: Ran) => unknown,
+  cancels = false,
+): Promise<void> {
+  const spare = plugin(
+    'spare',
+    (ctx) =>
+      void ctx.llm.adapter('own', {
+        async *stream() {
+          yield { type: 'text', text: 'Done.' }
+          yield { type: 'finish', reason: 'stop' }
+        },
+      }),
+  )
   return withFault({
-    what: `${entry}: ${what}`, seam: entry, cancels, check, script, inject,
+    what: `${entry}: ${what}`,
+    seam: entry,
+    cancels,
+    check,
+    script,
+    inject,
     plugins: [[briefing, { readTimeout: 10 }], good],
     ...(model && { agent: { model } }),
-    apply: (ctx, reached) => register(ctx, () => {
-      reached()
-      return act()
-    }),
+    apply: (ctx, reached) =>
+      register(ctx, () => {
+        reached()
+        return act()
+      }),
     // The provider is gone with its plugin.
     ...(model && { after: spare }),
   })

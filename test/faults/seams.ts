@@ -25,7 +25,8 @@ const ends = (seam: string) => ({ result, made }: Ran): void => {
   expect(made.requests).toHaveLength(0)
 }
 
-const reported = ({ made }: Ran, seam: string): void => expect(made.reports.map(({ plugin, seam }) => ({ plugin, seam }))).toContainEqual(NAMED(seam))
+const reported = ({ made }: Ran, seam: string): void =>
+  expect(made.reports.map(({ plugin, seam }) => ({ plugin, seam }))).toContainEqual(NAMED(seam))
 
 const resultOf = ({ log }: Ran, name: string): unknown => {
   const found = eventsOf(log, 'tool/result').find(({ data }) => data.message.content[0].name === name)
@@ -40,44 +41,110 @@ const denied = (seam: string, tool: string) => (ran: Ran): void => {
 
 export const SEAMS: readonly Seam[] = [
   {
-    seam: 'agent/prompt-submit', deadline: true, answer: {}, without: 'decides', broken: ends('agent/prompt-submit'),
-    places: [(value) => ({ input: value }), (value) => ({ additionalContext: value }), (value) => ({ additionalContext: [value] }), (value) => ({ additionalContext: [{ key: 'k', content: value }] })],
+    seam: 'agent/prompt-submit',
+    deadline: true,
+    answer: {},
+    without: 'decides',
+    broken: ends('agent/prompt-submit'),
+    places: [
+      (value) => ({ input: value }),
+      (value) => ({ additionalContext: value }),
+      (value) => ({ additionalContext: [value] }),
+      (value) => ({ additionalContext: [{ key: 'k', content: value }] }),
+    ],
   },
   {
-    seam: 'agent/pre-step', deadline: false, answer: 'go', without: 'decides', broken: ends('agent/pre-step'),
+    seam: 'agent/pre-step',
+    deadline: false,
+    answer: 'go',
+    without: 'decides',
+    broken: ends('agent/pre-step'),
     places: [(value) => value, (value) => ({ stop: value })],
   },
   {
-    seam: 'agent/session-prefix', deadline: true, answer: ['mine'], without: 'lost', broken: ends('agent/session-prefix'),
-    places: [(value) => value, (value) => [value], (value) => [{ role: 'system', content: value }], (value) => [{ role: 'user', content: [{ type: 'text', text: value }] }]],
+    seam: 'agent/session-prefix',
+    deadline: true,
+    answer: ['mine'],
+    without: 'lost',
+    broken: ends('agent/session-prefix'),
+    places: [
+      (value) => value,
+      (value) => [value],
+      (value) => [{ role: 'system', content: value }],
+      (value) => [{ role: 'user', content: [{ type: 'text', text: value }] }],
+    ],
   },
   {
-    seam: 'agent/request', deadline: true, answer: { model: 'scripted/model', temperature: 0.5 }, without: 'lost', broken: ends('agent/request'),
-    places: [(value) => value, (value) => ({ model: value }), (value) => ({ model: 'scripted/model', temperature: value })],
+    seam: 'agent/request',
+    deadline: true,
+    answer: { model: 'scripted/model', temperature: 0.5 },
+    without: 'lost',
+    broken: ends('agent/request'),
+    places: [
+      (value) => value,
+      (value) => ({ model: value }),
+      (value) => ({ model: 'scripted/model', temperature: value }),
+    ],
   },
   {
-    seam: 'agent/request-messages', deadline: true, answer: { before: ['mine'], after: [] }, without: 'lost', broken: ends('agent/request-messages'),
-    places: [(value) => value, (value) => ({ before: value, after: [] }), (value) => ({ before: [], after: [value] }), (value) => ({ before: [{ role: 'system', content: [value] }], after: [] })],
+    seam: 'agent/request-messages',
+    deadline: true,
+    answer: { before: ['mine'], after: [] },
+    without: 'lost',
+    broken: ends('agent/request-messages'),
+    places: [
+      (value) => value,
+      (value) => ({ before: value, after: [] }),
+      (value) => ({ before: [], after: [value] }),
+      (value) => ({ before: [{ role: 'system', content: [value] }], after: [] }),
+    ],
   },
   {
-    seam: 'agent/request-error', deadline: false, answer: 'fail', without: 'nothing',
-    places: [(value) => value, (value) => ({ retry: value }), (value) => ({ retry: { config: value } }), (value) => ({ retry: { config: { model: value } } })],
+    seam: 'agent/request-error',
+    deadline: false,
+    answer: 'fail',
+    without: 'nothing',
+    places: [
+      (value) => value,
+      (value) => ({ retry: value }),
+      (value) => ({ retry: { config: value } }),
+      (value) => ({ retry: { config: { model: value } } }),
+    ],
     broken(ran) {
-      expect(ran.result).toMatchObject({ reason: 'error', error: { code: 'MODEL_FAILED', failure: { kind: 'rate-limit' } } })
+      expect(ran.result).toMatchObject({
+        reason: 'error',
+        error: { code: 'MODEL_FAILED', failure: { kind: 'rate-limit' } },
+      })
       reported(ran, 'agent/request-error')
     },
   },
   {
-    seam: 'tools/pre-execute', deadline: true, answer: 'allow', without: 'decides', broken: denied('tools/pre-execute', 'look'),
+    seam: 'tools/pre-execute',
+    deadline: true,
+    answer: 'allow',
+    without: 'decides',
+    broken: denied('tools/pre-execute', 'look'),
     places: [(value) => value, (value) => ({ deny: value }), (value) => ({ ask: value })],
   },
   {
-    seam: 'tools/ask', deadline: false, answer: 'allow', without: 'decides', broken: denied('tools/ask', 'ask'),
+    seam: 'tools/ask',
+    deadline: false,
+    answer: 'allow',
+    without: 'decides',
+    broken: denied('tools/ask', 'ask'),
     places: [(value) => value, (value) => ({ deny: value })],
   },
   {
-    seam: 'tools/execute', deadline: true, answer: 'mine', without: 'decides',
-    places: [(value) => value, (value) => [value], (value) => ({ content: value, error: true }), (value) => [{ type: 'text', text: value }]],
+    seam: 'tools/execute',
+    deadline: true,
+    answer: 'mine',
+    without: 'decides',
+    places: [
+      (value) => value,
+      (value) => [value],
+      (value) => ({ content: value, error: true }),
+      (value) => [{ type: 'text', text: value }],
+    ],
     broken(ran) {
       expect(ran.result.reason).toBe('done')
       expect(resultOf(ran, 'look')).toBe('error')
@@ -85,8 +152,16 @@ export const SEAMS: readonly Seam[] = [
     },
   },
   {
-    seam: 'tools/post-execute', deadline: true, answer: {}, without: 'lost',
-    places: [(value) => ({ outcome: value, additionalContext: ['x'] }), (value) => ({ outcome: { content: value } }), (value) => ({ additionalContext: value }), (value) => ({ additionalContext: [value] })],
+    seam: 'tools/post-execute',
+    deadline: true,
+    answer: {},
+    without: 'lost',
+    places: [
+      (value) => ({ outcome: value, additionalContext: ['x'] }),
+      (value) => ({ outcome: { content: value } }),
+      (value) => ({ additionalContext: value }),
+      (value) => ({ additionalContext: [value] }),
+    ],
     broken(ran, strict) {
       expect(resultOf(ran, 'look')).toBe('done')
       if (strict) expect(ran.result).toMatchObject({ reason: 'error', error: NAMED('tools/post-execute') })

@@ -63,7 +63,12 @@ export class Log {
 
   side(purpose, messages, more = {}) {
     const side = { messages: messages.map((message) => ({ message, owner: 'app' })), ...more }
-    const own = { boundary: this.fold.surface.boundary ?? this.length, purpose, ...(messages.length > 0 && { messages: side.messages }), ...more }
+    const own = {
+      boundary: this.fold.surface.boundary ?? this.length,
+      purpose,
+      ...(messages.length > 0 && { messages: side.messages }),
+      ...more,
+    }
     return this.add('request/dispatch', { ...own, ...proveRequest(this.fold.headers.header, this.fold.surface.chain(), side) })
   }
 
@@ -109,7 +114,12 @@ export class Log {
     const requests = {}
     for (const { seq, type } of this.events) if (type === 'request/dispatch') requests[seq] = partsOf(rebuild(this.events, seq))
     const { surface } = this.fold
-    return { events: this.length, requests, history: surface.snapshot().entries.map(({ id, owner }) => [id, owner]), chain: surface.chain() }
+    return {
+      events: this.length,
+      requests,
+      history: surface.snapshot().entries.map(({ id, owner }) => [id, owner]),
+      chain: surface.chain(),
+    }
   }
 }
 

@@ -7,7 +7,9 @@ import { LOGS } from './logs.mjs'
 function changed(seq, change) {
   const log = new Log('refused')
   log.say('Hello.', 'Hello.')
-  const events = log.events.map((event) => (event.seq === seq ? change(JSON.parse(JSON.stringify(event))) : event)).filter((event) => event !== null)
+  const events = log.events
+    .map((event) => (event.seq === seq ? change(JSON.parse(JSON.stringify(event))) : event))
+    .filter((event) => event !== null)
   return events.map((event) => lineOf('refused', [event]))
 }
 

@@ -73,7 +73,11 @@ const python = (() => {
 describe('golden logs', () => {
   it('are what is written today; npm run golden writes them anew', () => {
     const made = goldenFiles() as ReadonlyMap<string, string | Buffer>
-    for (const [path, content] of made) expect([path, existsSync(here(path)) && readFileSync(here(path)).equals(Buffer.from(content))]).toEqual([path, true])
+    for (const [path, content] of made)
+      expect([path, existsSync(here(path)) && readFileSync(here(path)).equals(Buffer.from(content))]).toEqual([
+        path,
+        true,
+      ])
     const there = ['logs', 'refused'].flatMap((folder) => readdirSync(here(folder), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()))
     expect(there).toHaveLength(made.size)
   })
@@ -88,7 +92,11 @@ describe('golden logs', () => {
   it.each(names)('%s is read by our reader as it is expected', (name) => {
     const events = eventsOf(`logs/${name}.jsonl`)
     const expected = expectedOf(name)
-    expect(verify(events)).toMatchObject({ events: expected.events, requests: Object.keys(expected.requests).length, chain: expected.chain })
+    expect(verify(events)).toMatchObject({
+      events: expected.events,
+      requests: Object.keys(expected.requests).length,
+      chain: expected.chain,
+    })
     expect(verify(events).difference).toBeUndefined()
     for (const [seq, parts] of Object.entries(expected.requests)) {
       const { config, system, tools, messages, owners } = rebuild(events, Number(seq))
@@ -104,7 +112,9 @@ describe('golden logs', () => {
     expect(differences).toEqual([])
     expect(chain).toBe(expected.chain)
     for (const [seq, parts] of Object.entries(expected.requests)) {
-      expect(bytesOf({ prefix: [], before: [], after: [], ...requests.get(Number(seq)) as object } as unknown as Parts)).toBe(bytesOf(parts))
+      expect(
+        bytesOf({ prefix: [], before: [], after: [], ...(requests.get(Number(seq)) as object) } as unknown as Parts),
+      ).toBe(bytesOf(parts))
     }
   })
 
@@ -122,7 +132,8 @@ describe('golden logs', () => {
       expect([name, differs]).toEqual([name, []])
       expect(rest).toMatchObject(others)
       expect(Object.keys(requests)).toEqual(Object.keys(expected))
-      for (const [seq, parts] of Object.entries(expected)) expect([bytesOf(requests[seq]!), requests[seq]!.owners]).toEqual([bytesOf(parts), parts.owners])
+      for (const [seq, parts] of Object.entries(expected))
+        expect([bytesOf(requests[seq]!), requests[seq]!.owners]).toEqual([bytesOf(parts), parts.owners])
     })
     const verdicts = found.slice(names.length).map(({ refused, differs }) => refused ?? (differs!.length > 0 ? 'differs' : 'ok'))
     expect(Object.fromEntries(Object.keys(refused).map((name, index) => [name, verdicts[index]]))).toEqual(refused)

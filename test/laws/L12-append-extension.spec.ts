@@ -4,9 +4,15 @@ import { eventsOf, app, calls, expectRebuilds, plugin, textsOf, tool } from './h
 import { expectAppendOnly } from '@headrace/testing'
 
 /** The parts of a request as text; `body` is the messages without its `after`. */
-function parts({ system, tools, messages, segments: { prefix, before, after } }: Request): { readonly frame: string; readonly body: string } {
+function parts({ system, tools, messages, segments: { prefix, before, after } }: Request): {
+  readonly frame: string
+  readonly body: string
+} {
   const lines = messages.map((message) => JSON.stringify(message))
-  return { frame: JSON.stringify([system, tools, lines.slice(0, prefix), lines.slice(prefix, prefix + before)]), body: lines.slice(0, lines.length - after).join('\n') }
+  return {
+    frame: JSON.stringify([system, tools, lines.slice(0, prefix), lines.slice(prefix, prefix + before)]),
+    body: lines.slice(0, lines.length - after).join('\n'),
+  }
 }
 
 describe('L12 Append-extension', () => {

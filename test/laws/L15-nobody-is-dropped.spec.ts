@@ -134,7 +134,8 @@ describe('L15 Nobody is dropped: what next() returned, or would have, stands', (
       await again
       await again.dispose()
       await made.run('Hi.')
-      for (const { messages, segments } of made.requests) seen.add(JSON.stringify(textsOf(messages.slice(0, segments.prefix + segments.before))))
+      for (const { messages, segments } of made.requests)
+        seen.add(JSON.stringify(textsOf(messages.slice(0, segments.prefix + segments.before))))
     }
     expect([...seen]).toEqual([JSON.stringify(['a 2', 'a 1', 'b 2', 'b 1', 'a first', 'b first', 'a a', 'a z', 'b a', 'b z'])])
   })

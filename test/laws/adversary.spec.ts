@@ -387,7 +387,8 @@ describe('Time', () => {
     const made = await app({
       script: [calls('one', 'two'), 'Done.'], settings: { seamTimeout: 1e12, toolTimeout: 1e12, limits: { time: 1e12 } },
       plugins: [plugin('slow', (ctx) => {
-        const aborted = (_input: unknown, { signal }: { readonly signal: AbortSignal }): Promise<string> => clock.pass(1_000).then(() => String(signal.aborted))
+        const aborted = (_input: unknown, { signal }: { readonly signal: AbortSignal }): Promise<string> =>
+          clock.pass(1_000).then(() => String(signal.aborted))
         ctx.tools.define({ name: 'one', description: '', parameters: { type: 'object' }, timeout: Infinity, execute: aborted })
         ctx.tools.define({ name: 'two', description: '', parameters: { type: 'object' }, execute: aborted })
         ctx.on('agent/request', (_agent, _turn, _step, _config, next) => clock.pass(1_000).then(next))

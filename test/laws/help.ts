@@ -12,8 +12,15 @@ export async function app(options: HarnessOptions = {}): Promise<Harness> {
 }
 
 /** A plugin with the agent's services. */
-export function plugin(name: string, apply: (ctx: Context) => unknown): { name: string; inject: string[]; apply: (ctx: Context) => void | Promise<void> } {
-  return { name, inject: ['sessions', 'llm', 'tools', 'system', 'agents'], apply: (ctx) => apply(ctx) as void | Promise<void> }
+export function plugin(
+  name: string,
+  apply: (ctx: Context) => unknown,
+): { name: string; inject: string[]; apply: (ctx: Context) => void | Promise<void> } {
+  return {
+    name,
+    inject: ['sessions', 'llm', 'tools', 'system', 'agents'],
+    apply: (ctx) => apply(ctx) as void | Promise<void>,
+  }
 }
 
 /** A tool without arguments, as a plugin registers it. */

@@ -22,7 +22,12 @@ export function bad(seam: string, listener: Listener): ReturnType<typeof plugin>
 }
 
 export async function run(seam: string, listener: Listener, { strict = true, script = [calls('look'), 'Done.'], ...more }: { strict?: boolean; script?: HarnessOptions['script'] } & Partial<HarnessOptions> = {}): Promise<{ readonly made: Harness; readonly result: Awaited<ReturnType<Harness['run']>> }> {
-  const made = await app({ script: script!, plugins: [good, bad(seam, listener)], settings: { strict, seamTimeout: 40, toolTimeout: 40, grace: 5 }, ...more })
+  const made = await app({
+    script: script!,
+    plugins: [good, bad(seam, listener)],
+    settings: { strict, seamTimeout: 40, toolTimeout: 40, grace: 5 },
+    ...more,
+  })
   const result = await made.run('Hi.')
   expect(await made.verify()).not.toHaveProperty('difference')
   return { made, result }

@@ -60,6 +60,10 @@ export class Folder {
 async function bytesBelow(path: string): Promise<number> {
   if (!existsSync(path)) return 0
   const entries = await readdir(path, { recursive: true, withFileTypes: true })
-  const sizes = await Promise.all(entries.filter((entry) => entry.isFile()).map(async (entry) => (await lstat(join(entry.parentPath, entry.name))).size))
+  const sizes = await Promise.all(
+    entries
+      .filter((entry) => entry.isFile())
+      .map(async (entry) => (await lstat(join(entry.parentPath, entry.name))).size),
+  )
   return sizes.reduce((sum, size) => sum + size, 0)
 }

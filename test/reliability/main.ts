@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url'
 import type { Told } from './figures.ts'
 import { type Reliability, report, sumUp } from './report.ts'
 
-// npm run reliability: runs the suites, and writes docs/reliability.json and docs/reliability.md from what they did; with `render`, the page alone.
+// npm run reliability: runs the suites, and writes docs/reliability.json and docs/reliability.md from what they did;
+// with `render`, the page alone.
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 

@@ -13,7 +13,9 @@ const isOurs = (name: string) => /^(@headrace\/|headrace$)/.test(name)
 describe.each(published.map((item) => [item.place, item] as const))('%s', (_, item) => {
   const { name, dependencies = {}, devDependencies = {}, peerDependencies = {} } = item.manifest
   const sources = item.imports('src')
-  const imported = distinct(sources.map(({ specifier }) => packageOf(specifier)).filter((found) => found !== undefined && found !== name)) as string[]
+  const imported = distinct(
+    sources.map(({ specifier }) => packageOf(specifier)).filter((found) => found !== undefined && found !== name),
+  ) as string[]
   const importedByTests = item.imports('tests').map(({ specifier }) => packageOf(specifier)).filter((found) => found !== undefined)
   const declared = { ...dependencies, ...peerDependencies }
 
@@ -47,14 +49,21 @@ describe.each(published.map((item) => [item.place, item] as const))('%s', (_, it
   it('imports a dependency of others in one file; types may be anywhere', () => {
     const values = sources.filter(({ typeOnly }) => !typeOnly)
     const others = imported.filter((other) => !isOurs(other) && !anywhere.has(other))
-    const files = others.map((other) => [other, distinct(values.filter(({ specifier }) => packageOf(specifier) === other).map(({ file }) => file))])
+    const files = others.map((other) => [
+      other,
+      distinct(values.filter(({ specifier }) => packageOf(specifier) === other).map(({ file }) => file)),
+    ])
     expect(files.filter(([, list]) => list!.length > 1)).toEqual([])
   })
 
   it('is built after every package of ours that it imports', () => {
     const { references = [] } = item.json('tsconfig.json') as { references?: { path: string }[] }
     const built = references.map(({ path }) => join(item.place, path))
-    expect(published.filter((other) => imported.includes(other.manifest.name) && !built.includes(other.place)).map(({ place }) => place)).toEqual([])
+    expect(
+      published
+        .filter((other) => imported.includes(other.manifest.name) && !built.includes(other.place))
+        .map(({ place }) => place),
+    ).toEqual([])
   })
 
   it(`takes cordis as a peer from ^${CORDIS}, and versions that the workspace shares from its catalog`, () => {

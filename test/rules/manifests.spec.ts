@@ -30,7 +30,11 @@ describe.each(published.map((item) => [item.place, item] as const))('%s', (_, it
     expect(manifest.description!.length).toBeLessThan(120)
     // The root says where it is kept, once it is kept somewhere.
     const { repository, homepage, bugs } = rootManifest
-    expect([manifest.repository, manifest.homepage, manifest.bugs]).toEqual([repository && { ...repository, directory: item.place }, homepage, bugs])
+    expect([manifest.repository, manifest.homepage, manifest.bugs]).toEqual([
+      repository && { ...repository, directory: item.place },
+      homepage,
+      bugs,
+    ])
   })
 
   it('exports a main entry, and each entry is a source file', () => {

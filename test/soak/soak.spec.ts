@@ -112,7 +112,9 @@ it(`${AGENTS} agents for ${SECONDS} seconds, with tools, injects, cancels and re
     const after = sample()
     const median = (list: readonly number[]): number => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)]!
     const third = Math.floor(samples.length / 3)
-    const [early, late] = [samples.slice(0, third), samples.slice(-third)].map((part) => median(part.map(({ heap }) => heap))) as [number, number]
+    const [early, late] = [samples.slice(0, third), samples.slice(-third)].map((part) =>
+      median(part.map(({ heap }) => heap)),
+    ) as [number, number]
     console.info(`soak: ${JSON.stringify(totals)}, heap ${[before.heap, early, late, after.heap].map((bytes) => `${(bytes / 1e6).toFixed(1)} MB`).join(' → ')}`)
     expect(totals.sessions).toBeGreaterThan(AGENTS)
     expect(totals.cancelled).toBeGreaterThan(0)

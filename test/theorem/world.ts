@@ -46,7 +46,11 @@ export function bytesOf({ signal: _signal, ...request }: Request): string {
 }
 
 /** Lives a session and gives back what the model saw. */
-export async function live(store: SessionStore, id: string, { seed, actions }: { readonly seed: number; readonly actions: readonly Action[] }): Promise<Seen> {
+export async function live(
+  store: SessionStore,
+  id: string,
+  { seed, actions }: { readonly seed: number; readonly actions: readonly Action[] },
+): Promise<Seen> {
   const world = new World(store, id, seed)
   await world.begin()
   for (const action of actions) await world.act(action)

@@ -79,7 +79,9 @@ describe('the script', () => {
     const call = (id: string, name: string, args: object): object => ({ id, type: 'function', function: { name, arguments: JSON.stringify(args) } })
     const ask = async (messages: readonly object[]): Promise<string> => {
       const response = await fetch(`${server.url}/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'scripted', messages: [{ role: 'user', content: PROMPT }, ...messages] }) })
-      const { choices } = await response.json() as { choices: { message: { content: string; tool_calls?: { function: { name: string } }[] } }[] }
+      const { choices } = (await response.json()) as {
+        choices: { message: { content: string; tool_calls?: { function: { name: string } }[] } }[]
+      }
       return choices[0]!.message.tool_calls?.map((one) => one.function.name).join(' ') ?? choices[0]!.message.content
     }
     const looked = [{ role: 'assistant', content: null, tool_calls: [call('1', 'read', { path: 'cart.js' })] }, { role: 'tool', tool_call_id: '1', content: `4\t  ${BUG}` }]

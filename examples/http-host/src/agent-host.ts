@@ -58,7 +58,10 @@ export class AgentHost {
     return id
   }
 
-  /** A user's session; one that is not here is resumed, and goes on with what was cut off or waits. @throws Problem, and what a resume throws */
+  /**
+   * A user's session; one that is not here is resumed, and goes on with what was cut off or waits. @throws Problem, and
+   * what a resume throws
+   */
   async open(user: string, id: string): Promise<Seat> {
     if (!id.startsWith(`${user}.`) || !/^[0-9a-f]{32}$/.test(id.slice(user.length + 1))) throw noSession()
     for (;;) {

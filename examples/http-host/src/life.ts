@@ -11,7 +11,11 @@ declare module 'cordis' {
 const UNLOADING = 5_000
 
 /** Goes down in order on SIGTERM or SIGINT: plugins finish, then unload, then the process exits with 0. A second signal leaves at once. */
-export function stopOnSignals(ctx: Context, say: (line: string) => void, exit: (code: number) => void = (code) => process.exit(code)): void {
+export function stopOnSignals(
+  ctx: Context,
+  say: (line: string) => void,
+  exit: (code: number) => void = (code) => process.exit(code),
+): void {
   let stopping = false
   const stop = async (): Promise<number> => {
     let code = 0

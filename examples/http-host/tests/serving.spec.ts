@@ -19,7 +19,15 @@ let carol: Client
 beforeAll(async () => {
   data = new Data()
   model = await createModelServer((body) => reply(body), { apiKey: KEY })
-  host = await Host.start(data, model.url, { turnsPerUser: 2, streamsPerUser: 3, maxBody: 10_000, maxPrompt: 1_000, stall: 1_000, heartbeat: 50, pieces: 5 })
+  host = await Host.start(data, model.url, {
+    turnsPerUser: 2,
+    streamsPerUser: 3,
+    maxBody: 10_000,
+    maxPrompt: 1_000,
+    stall: 1_000,
+    heartbeat: 50,
+    pieces: 5,
+  })
   alice = new Client(host, 'alice')
   bob = new Client(host, 'bob')
   carol = new Client(host, 'carol')

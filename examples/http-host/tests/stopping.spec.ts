@@ -26,7 +26,9 @@ afterEach(async () => {
   expectNothingLeaked()
 })
 
-async function start(options: Parameters<typeof Host.start>[2] = {}): Promise<{ readonly host: Host; readonly as: (user: User) => Client }> {
+async function start(
+  options: Parameters<typeof Host.start>[2] = {},
+): Promise<{ readonly host: Host; readonly as: (user: User) => Client }> {
   const host = await Host.start(data, model.url, options)
   hosts.push(host)
   return { host, as: (user) => new Client(host, user) }

@@ -13,7 +13,8 @@ async function app(options: HarnessOptions = {}): Promise<Harness> {
   return made
 }
 
-const types = (events: readonly SessionEvent[], type: string): unknown[] => events.filter((event) => event.type === type).map(({ data }) => data)
+const types = (events: readonly SessionEvent[], type: string): unknown[] =>
+  events.filter((event) => event.type === type).map(({ data }) => data)
 
 async function logOf(made: Harness, id: string): Promise<SessionEvent[]> {
   const events: SessionEvent[] = []

@@ -42,7 +42,8 @@ describe('rewind', () => {
     const [, second, , fourth] = made.requests as [Request, Request, Request, Request]
     expect(texts(fourth)).toEqual(['The prefix.', 'The frame.', 'one', 'answer 0', 'four', 'Last.'])
     // What the provider has cached of the second request, it reads again: all but that request's own prompt.
-    const common = (request: Request): string => JSON.stringify([request.system, request.tools, request.config, request.messages.slice(0, 4)])
+    const common = (request: Request): string =>
+      JSON.stringify([request.system, request.tools, request.config, request.messages.slice(0, 4)])
     expect(common(fourth)).toBe(common(second))
     expect((await made.events()).filter(({ type }) => type.startsWith('request/header'))).toHaveLength(1)
     await expectVerified(made)

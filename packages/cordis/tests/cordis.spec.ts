@@ -8,7 +8,11 @@ import {
 
 /** Events and services of these tests, which no type knows. */
 interface Loose {
-  on(event: string, listener: (...args: never[]) => unknown, options?: { readonly prepend?: boolean; readonly global?: boolean }): () => void
+  on(
+    event: string,
+    listener: (...args: never[]) => unknown,
+    options?: { readonly prepend?: boolean; readonly global?: boolean },
+  ): () => void
   emit(event: string, ...args: unknown[]): void
 }
 

@@ -3,8 +3,21 @@ import { open, realpath, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
-  configHome, cutAfter, decodeText, expandHome, foldersToProject, isAbsent, isInside, isPassing, nodeFiles, oneLine, quoted, realPathOf, reasonOf,
-  shownName, stateHome,
+  configHome,
+  cutAfter,
+  decodeText,
+  expandHome,
+  foldersToProject,
+  isAbsent,
+  isInside,
+  isPassing,
+  nodeFiles,
+  oneLine,
+  quoted,
+  realPathOf,
+  reasonOf,
+  shownName,
+  stateHome,
 } from '../src/index.ts'
 import { folder } from './kit.ts'
 

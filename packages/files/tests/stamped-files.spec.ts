@@ -7,9 +7,13 @@ import { counted, folder } from './kit.ts'
 
 type Value = { readonly text: string } | FileProblem
 
-function reader(files: FileSystem = nodeFiles, options: { readonly maxSize?: number; readonly head?: number; readonly root?: string } = {}) {
+function reader(
+  files: FileSystem = nodeFiles,
+  options: { readonly maxSize?: number; readonly head?: number; readonly root?: string } = {},
+) {
   return new StampedFiles<Value>({
-    files, maxSize: options.maxSize ?? 1_000,
+    files,
+    maxSize: options.maxSize ?? 1_000,
     ...(options.head !== undefined && { head: options.head }),
     ...(options.root !== undefined && { admits: (real: string) => isInside(options.root!, real) }),
     make: ({ bytes, isWhole }) => ({ text: `${Buffer.from(bytes)}${isWhole ? '' : '…'}` }),

@@ -97,7 +97,10 @@ export async function apply(ctx: Context, config: Config = {}): Promise<void> {
     if (part !== false) await ctx.plugin(plugin as Plugin<object>, part ?? {})
   }
   if (instructions !== false) await ctx.plugin(instructionsPlugin, { ...(instructions !== undefined && { text: instructions }) })
-  await ctx.plugin(modelPlugin, { ...(config.config && { config: config.config }), ...(route.model !== undefined && { model: route.model }) })
+  await ctx.plugin(modelPlugin, {
+    ...(config.config && { config: config.config }),
+    ...(route.model !== undefined && { model: route.model }),
+  })
 }
 
 /**

@@ -10,8 +10,11 @@ let lab: Lab
 beforeEach(() => void (lab = new Lab()))
 afterEach(() => lab.close())
 
-const made = async (folder: string): Promise<readonly string[]> => (await readdir(join(lab.cwd, folder), { recursive: true, withFileTypes: true }))
-  .filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(join(lab.cwd, folder).length + 1)).sort()
+const made = async (folder: string): Promise<readonly string[]> =>
+  (await readdir(join(lab.cwd, folder), { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(join(lab.cwd, folder).length + 1))
+    .sort()
 
 describe('the name of a plugin', () => {
   it.each([

@@ -31,7 +31,10 @@ it('messages stand in their segments, each with its owner, role and size', async
     ['prefix', 'system', 'framing/opener'], ['before', 'system', 'framing/frame'], ['history', 'user', 'user'], ['after', 'system', 'framing/day'],
   ])
   const [first] = messages
-  expect(first).toMatchObject({ bytes: Buffer.byteLength(JSON.stringify(first!.message)), tokens: Math.ceil(JSON.stringify(first!.message).length / 4) })
+  expect(first).toMatchObject({
+    bytes: Buffer.byteLength(JSON.stringify(first!.message)),
+    tokens: Math.ceil(JSON.stringify(first!.message).length / 4),
+  })
   expect(system).toEqual([{ name: '1', owner: 'framing/who', text: 'You are one.', bytes: 12, tokens: 3 }])
 })
 

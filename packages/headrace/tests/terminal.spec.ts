@@ -103,9 +103,15 @@ if (spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('u
     afterEach(() => lab.close())
 
     /** Types each answer when its pattern shows. */
-    async function typed(args: readonly string[], answers: readonly (readonly [RegExp, string])[]): Promise<{ code: number; shown: string }> {
+    async function typed(
+      args: readonly string[],
+      answers: readonly (readonly [RegExp, string])[],
+    ): Promise<{ code: number; shown: string }> {
       const command = [process.execPath, BIN, ...args].map((arg) => `'${arg}'`).join(' ')
-      const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: lab.cwd, env: { ...lab.env, TERM: 'xterm', SHELL: '/bin/sh' } })
+      const child = spawn('script', ['-qec', command, '/dev/null'], {
+        cwd: lab.cwd,
+        env: { ...lab.env, TERM: 'xterm', SHELL: '/bin/sh' },
+      })
       const left = [...answers]
       let shown = ''
       child.stdout.setEncoding('utf8').on('data', (text: string) => {

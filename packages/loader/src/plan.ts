@@ -24,7 +24,10 @@ export interface Wanted {
   readonly problems: readonly Problem[]
 }
 
-/** Reads an app's file, imports its modules and checks their configs. Starts nothing. @throws LoaderError for a file that is no list of entries */
+/**
+ * Reads an app's file, imports its modules and checks their configs. Starts nothing. @throws LoaderError for a file
+ * that is no list of entries
+ */
 export async function readApp(file: string, shown: string, modules: Modules, env: Environment): Promise<Wanted> {
   const entries = readEntries(shown, await readText(file, shown)).filter(({ disabled }) => !disabled)
   const plans: Plan[] = []

@@ -26,7 +26,10 @@ export function slipOf(parsed: Parsed): Slip | undefined {
   // A tag that is not known is a warning of the parser's: `!!js` and its like would be read as text, and nothing here is evaluated.
   const wrong: Wrong | undefined = errors.find(({ code }) => code === 'TAB_AS_INDENT') ?? errors[0] ?? warnings[0]
   if (!wrong) return undefined
-  return openQuote(parsed, wrong) ?? noEntry(parsed, wrong) ?? { offset: wrong.pos[0], message: indentWords(parsed, wrong) ?? wordsFor(wrong.code) }
+  return (
+    openQuote(parsed, wrong) ??
+    noEntry(parsed, wrong) ?? { offset: wrong.pos[0], message: indentWords(parsed, wrong) ?? wordsFor(wrong.code) }
+  )
 }
 
 /** A quote that takes in the lines below: the parser stops where it ends, which may be far off. */

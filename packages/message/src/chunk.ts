@@ -18,7 +18,13 @@ export const NO_USAGE: Usage = Object.freeze({ input: 0, cached: 0, written: 0, 
 /** The sum of two usages. */
 export function addUsage(a: Usage, b: Usage): Usage {
   const told = a.reasoning === undefined && b.reasoning === undefined ? {} : { reasoning: (a.reasoning ?? 0) + (b.reasoning ?? 0) }
-  return Object.freeze({ input: a.input + b.input, cached: a.cached + b.cached, written: a.written + b.written, output: a.output + b.output, ...told })
+  return Object.freeze({
+    input: a.input + b.input,
+    cached: a.cached + b.cached,
+    written: a.written + b.written,
+    output: a.output + b.output,
+    ...told,
+  })
 }
 
 /** Why the model stopped: on its own, to call tools, at its output limit, or because it or its provider refused. */

@@ -96,7 +96,10 @@ export type Contribution = SystemMessage | UserMessage
 
 /** Content as people write it: a string is one text block. */
 export type ContentInput = string | readonly (string | ContentBlock)[]
-/** A contribution as people write it: a text, or an object. Without a role it is a `system` message; with a key it is signed `plugin/key`. */
+/**
+ * A contribution as people write it: a text, or an object. Without a role it is a `system` message; with a key it is
+ * signed `plugin/key`.
+ */
 export type ContributionInput = string | { readonly key?: string; readonly role?: 'system' | 'user'; readonly content: ContentInput }
 
 /** A message of the wrong shape. */

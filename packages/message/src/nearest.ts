@@ -4,7 +4,8 @@ export function nearest(name: string, names: Iterable<string>): string {
   for (const other of new Set(names)) {
     // Upper and lower case are a slip, and no letter of another word; they decide between two that are as near.
     const distance = distanceOf(name.toLowerCase(), other.toLowerCase()) + distanceOf(name, other) / 1_000_000
-    if (Math.floor(distance) <= Math.max(1, Math.floor(name.length / 4)) && (!best || distance < best.distance)) best = { name: other, distance }
+    if (Math.floor(distance) <= Math.max(1, Math.floor(name.length / 4)) && (!best || distance < best.distance))
+      best = { name: other, distance }
   }
   return best ? `; did you mean ${JSON.stringify(best.name)}?` : ''
 }
@@ -18,7 +19,14 @@ function distanceOf(a: string, b: string): number {
       const [above, left] = [rows[row - 1]!, now[column - 1]!]
       const same = a[row - 1] === b[column - 1]
       const swapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
-      now.push(Math.min(above[column]! + 1, left + 1, above[column - 1]! + (same ? 0 : 1), swapped ? rows[row - 2]![column - 2]! + 1 : Infinity))
+      now.push(
+        Math.min(
+          above[column]! + 1,
+          left + 1,
+          above[column - 1]! + (same ? 0 : 1),
+          swapped ? rows[row - 2]![column - 2]! + 1 : Infinity,
+        ),
+      )
     }
     rows.push(now)
   }

@@ -11,7 +11,10 @@ export interface ToolSchema {
   readonly parameters: JsonObject
 }
 
-/** Lengths of the four parts of `Request.messages`. Cache breakpoints belong behind tools and system, `prefix` and `history`, never on `after`. */
+/**
+ * Lengths of the four parts of `Request.messages`. Cache breakpoints belong behind tools and system, `prefix` and
+ * `history`, never on `after`.
+ */
 export interface Segments {
   readonly prefix: number
   readonly before: number
@@ -36,7 +39,10 @@ export interface Request {
   readonly segments: Segments
   /** Runs beside `messages`. */
   readonly owners: readonly Owner[]
-  /** Runs beside `messages`: `provider/name` of the model that wrote an answer; nothing for a seed, a replacement, and what is no answer. */
+  /**
+   * Runs beside `messages`: `provider/name` of the model that wrote an answer; nothing for a seed, a replacement, and
+   * what is no answer.
+   */
   readonly writers?: readonly (string | undefined)[]
   /** The session that the log began in: a fork's is its parent's. What a provider's cache is told belongs together. */
   readonly root?: string

@@ -80,7 +80,9 @@ describe('requestDigest', () => {
 
   it('tells which segment a message stands in', () => {
     const config = { model: 'p/m' }
-    const all = [{ prefix: [hello] }, { before: [hello] }, { after: [hello] }].map((part) => requestDigest(requestDigests({ config, ...part }, EMPTY_CHAIN)))
+    const all = [{ prefix: [hello] }, { before: [hello] }, { after: [hello] }].map((part) =>
+      requestDigest(requestDigests({ config, ...part }, EMPTY_CHAIN)),
+    )
     expect(new Set(all).size).toBe(3)
   })
 })
@@ -89,7 +91,8 @@ describe('sameValue', () => {
   it('agrees with the JSON text, whoever holds the values', () => {
     const value = fc.oneof(fc.constant(undefined), fc.string(), fc.array(fc.record({ a: fc.nat({ max: 2 }) }), { maxLength: 2 }))
     fc.assert(fc.property(value, value, fc.boolean(), fc.boolean(), (a, b, mineA, mineB) => {
-      const own = (mine: boolean, item: unknown): unknown => (mine && item !== undefined ? copyJson(JSON.parse(JSON.stringify(item)) as unknown) : item)
+      const own = (mine: boolean, item: unknown): unknown =>
+        mine && item !== undefined ? copyJson(JSON.parse(JSON.stringify(item)) as unknown) : item
       expect(sameValue(own(mineA, a), own(mineB, b))).toBe(JSON.stringify(a) === JSON.stringify(b))
     }))
   })

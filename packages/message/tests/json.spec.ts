@@ -100,7 +100,10 @@ describe('copyJson', () => {
 
   it('copies what a proxy shows at one look, and no object that it calls a length', () => {
     let looks = 0
-    const changing = new Proxy({ a: 1 }, { getOwnPropertyDescriptor: () => ({ value: ++looks, enumerable: true, configurable: true, writable: true }) })
+    const changing = new Proxy(
+      { a: 1 },
+      { getOwnPropertyDescriptor: () => ({ value: ++looks, enumerable: true, configurable: true, writable: true }) },
+    )
     expect(copyJson(changing)).toEqual({ a: 1 })
     const smuggler = { valueOf: () => 0, secret: [] }
     const lying = new Proxy([], { get: (target, key) => (key === 'length' ? smuggler : Reflect.get(target, key) as unknown) })
@@ -142,7 +145,9 @@ describe('copyJson', () => {
     expect(() => copyJson(nested(MAX_DEPTH + 1))).toThrow(`nested deeper than ${MAX_DEPTH}`)
     // Made of what was copied before.
     for (const part of [copyJson(nested(100)), adoptJson(nested(100))]) {
-      expect(copyJson(Array.from({ length: 28 }).reduce<unknown>((value) => copyJson([value]), part))).toEqual(Array.from({ length: 28 }).reduce<unknown>((value) => [value], nested(100)))
+      expect(copyJson(Array.from({ length: 28 }).reduce<unknown>((value) => copyJson([value]), part))).toEqual(
+        Array.from({ length: 28 }).reduce<unknown>((value) => [value], nested(100)),
+      )
       expect(() => Array.from({ length: 29 }).reduce<unknown>((value) => copyJson([value]), part)).toThrow(`nested deeper than ${MAX_DEPTH}`)
     }
     expect(() => copyJson(nested(100_000))).toThrow(JsonError)

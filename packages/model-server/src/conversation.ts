@@ -57,7 +57,10 @@ export function lastUser(body: ChatBody): string {
   return body.messages.map((message) => saidBy(message, 'user')).findLast((text) => text !== undefined) ?? ''
 }
 
-/** The match in the latest message of that role that matches, e.g. `said(body, /read (\S+)/)?.[1]`; a framed system message is the system's. */
+/**
+ * The match in the latest message of that role that matches, e.g. `said(body, /read (\S+)/)?.[1]`; a framed system
+ * message is the system's.
+ */
 export function said(body: ChatBody, pattern: RegExp, role: ChatMessage['role'] = 'user'): RegExpMatchArray | undefined {
   for (const message of body.messages.toReversed()) {
     const match = saidBy(message, role)?.match(pattern)

@@ -55,24 +55,46 @@ export async function serve(desk: Desk, request: IncomingMessage, response: Serv
   await closed
 }
 
-async function route(desk: Desk, request: IncomingMessage, response: ServerResponse, bytes: Buffer, time: number, signal: AbortSignal): Promise<void> {
+async function route(
+  desk: Desk,
+  request: IncomingMessage,
+  response: ServerResponse,
+  bytes: Buffer,
+  time: number,
+  signal: AbortSignal,
+): Promise<void> {
   const [path = ''] = (request.url ?? '').split('?')
   const spoken = protocolOf(path)
   const method = spoken ? 'POST' : MODELS.test(path) ? 'GET' : undefined
-  if (method === undefined) throw new Refusal({ status: 404, code: 'unknown_url', message: `Unknown request URL: ${request.method} ${path}.` })
+  if (method === undefined)
+    throw new Refusal({ status: 404, code: 'unknown_url', message: `Unknown request URL: ${request.method} ${path}.` })
   if (method !== request.method) {
-    throw new Refusal({ status: 405, code: 'method_not_supported', message: `${path} takes ${method}, not ${request.method}.` }, { allow: method })
+    throw new Refusal(
+      { status: 405, code: 'method_not_supported', message: `${path} takes ${method}, not ${request.method}.` },
+      { allow: method },
+    )
   }
   if (desk.options.apiKey !== undefined && keyIn(request) !== desk.options.apiKey) {
     throw new Refusal({ status: 401, code: 'invalid_api_key', message: 'Incorrect API key provided.' })
   }
   if (!spoken) return sendJson(response, 200, modelList(desk.options.models ?? ['scripted']))
   const body = parseBody(bytes, spoken)
-  const call: OpenRequest = { ...received(request, bytes, time), index: desk.requests.length, digest: sha256(bytes), body, outcome: 'pending' }
+  const call: OpenRequest = {
+    ...received(request, bytes, time),
+    index: desk.requests.length,
+    digest: sha256(bytes),
+    body,
+    outcome: 'pending',
+  }
   desk.requests.push(call)
-  signal.addEventListener('abort', () => {
-    if (call.outcome === 'pending') call.outcome = response.writableFinished ? 'answered' : desk.closing.aborted ? 'closed' : 'aborted'
-  }, { once: true })
+  signal.addEventListener(
+    'abort',
+    () => {
+      if (call.outcome === 'pending')
+        call.outcome = response.writableFinished ? 'answered' : desk.closing.aborted ? 'closed' : 'aborted'
+    },
+    { once: true },
+  )
   await answer(desk, { response, request: call, signal, protocol: spoken.protocol })
 }
 

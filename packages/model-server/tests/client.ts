@@ -13,7 +13,11 @@ interface Delta {
   readonly role?: string
   readonly content?: string
   readonly reasoning_content?: string
-  readonly tool_calls?: readonly { readonly index: number; readonly id?: string; readonly function: { readonly name?: string; readonly arguments: string } }[]
+  readonly tool_calls?: readonly {
+    readonly index: number
+    readonly id?: string
+    readonly function: { readonly name?: string; readonly arguments: string }
+  }[]
 }
 
 export const HELLO: readonly ChatMessage[] = [{ role: 'user', content: 'Hello' }]

@@ -12,7 +12,8 @@ export interface EnvExtras {
 /**
  * Rows `- key: value`: platform, os and local date (`YYYY-MM-DD`), then the extras in the order of their keys (code units).
  *
- * @param now the time whose date is told, in milliseconds since the epoch; a plugin gives `agent.now`, so that a rerun of the log has the same
+ * @param now the time whose date is told, in milliseconds since the epoch; a plugin gives `agent.now`, so that a rerun
+ * of the log has the same
  * @throws RunContextError for an extra that is not text, and a `now` that is no time
  */
 export function envBlock(extra: EnvExtras = {}, now: number = Date.now()): string {

@@ -80,7 +80,8 @@ function carriedBody(section: CarriedSection, bodyOf: BodyOf): string {
 }
 
 function rebuild(facts: readonly Pair[], sections: readonly Section[]): RunContext {
-  const pairs = (where: Where) => sections.filter((section) => section.where === where).map(({ name, rendered }) => [name, rendered] as const)
+  const pairs = (where: Where) =>
+    sections.filter((section) => section.where === where).map(({ name, rendered }) => [name, rendered] as const)
   try {
     return new RunContext({ facts, headSections: pairs('head'), tailSections: pairs('tail') })
   } catch (cause) {

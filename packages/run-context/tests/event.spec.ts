@@ -55,7 +55,14 @@ describe('contextEvent', () => {
 describe('decode', () => {
   const data = contextEvent(context, (digest) => (digest === notes.digest ? 7 : undefined))
   const bodyOf = (seq: number, digest: string) => (seq === 7 && digest === notes.digest ? 'None.' : undefined)
-  const tampered = (change: (data: { -readonly [K in keyof ContextEvent]: unknown } & { sections: Record<string, unknown>[], facts: unknown[][] }) => void) => {
+  const tampered = (
+    change: (
+      data: { -readonly [K in keyof ContextEvent]: unknown } & {
+        sections: Record<string, unknown>[]
+        facts: unknown[][]
+      },
+    ) => void,
+  ) => {
     const copy = structuredClone(data)
     change(copy as never)
     return refusal(() => decode(copy, bodyOf))

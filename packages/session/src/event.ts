@@ -1,4 +1,7 @@
-import type { AdapterRecord, AssistantMessage, CallConfig, Contribution, Digest, Failure, FinishReason, Json, JsonObject, Message, Owner, ToolMessage, Usage, UserMessage } from '@headrace/message'
+import type {
+  AdapterRecord, AssistantMessage, CallConfig, Contribution, Digest, Failure, FinishReason, Json, JsonObject, Message, Owner, ToolMessage,
+  Usage, UserMessage,
+} from '@headrace/message'
 import type { HeaderData, HeaderDeltaData } from './header.ts'
 
 /** The version of the log's format that this package writes, and the only one it reads. */
@@ -13,7 +16,10 @@ export interface Signed<M extends Message = Message> {
 /** A surface entry: the seq of its event, and where an event has several messages `.part` behind it, e.g. `12` and `12.1`. */
 export type EntryId = `${number}` | `${number}.${number}`
 
-/** Position of a call: the seq of its `assistant/message`, and its place among that message's calls. Ids of the model may repeat; positions do not. */
+/**
+ * Position of a call: the seq of its `assistant/message`, and its place among that message's calls. Ids of the model may
+ * repeat; positions do not.
+ */
 export interface CallRef {
   readonly assistant: number
   readonly index: number
@@ -161,7 +167,13 @@ export interface CoreEvents {
   'prompt/withdrawn': { readonly prompt: number; readonly reason: string; readonly letter?: string }
   'turn/start': { readonly turn: number; readonly woke: 'prompt' | 'steer' | 'message' | 'wake'; readonly prompt?: number }
   'turn/cancel': { readonly turn: number; readonly reason: string; readonly letter?: string }
-  'turn/end': { readonly turn: number; readonly reason: TurnReason; readonly settled: number; readonly finish?: TurnFinish; readonly error?: ErrorRecord }
+  'turn/end': {
+    readonly turn: number
+    readonly reason: TurnReason
+    readonly settled: number
+    readonly finish?: TurnFinish
+    readonly error?: ErrorRecord
+  }
   'step/start': { readonly turn: number; readonly step: number }
   'step/end': {
     readonly turn: number
@@ -184,7 +196,13 @@ export interface CoreEvents {
   'question/answered': Answered
   'tool/start': CallRef
   'tool/result': ToolResult
-  'surface/replace': { readonly first: EntryId; readonly last: EntryId; readonly messages: readonly Signed[]; readonly owner: Owner; readonly reason: string }
+  'surface/replace': {
+    readonly first: EntryId
+    readonly last: EntryId
+    readonly messages: readonly Signed[]
+    readonly owner: Owner
+    readonly reason: string
+  }
   'surface/rewind': { readonly turn: number; readonly owner: Owner; readonly reason: string }
   /** A letter that changed nothing, such as one with a key that was there before. */
   'letter/refused': { readonly letter: string; readonly reason: string }
@@ -224,7 +242,9 @@ type CoreFields = { readonly [T in keyof CoreEvents]: { readonly [F in keyof Req
 /** The fields of each core type that this version knows: an event that is `required` may have no others. */
 export const CORE_FIELDS: CoreFields & { readonly 'run/context': object } = {
   'session/open': {
-    version: true, format: true, writer: true, digest: true, id: true, cwd: true, config: true, parent: true, at: true, root: true, seed: true, under: true, kind: true, title: true, tools: true,
+    version: true, format: true, writer: true, digest: true, id: true, cwd: true, config: true, parent: true, at: true, root: true,
+    seed: true, under: true,
+    kind: true, title: true, tools: true,
     limits: true,
   },
   'session/title': { title: true, owner: true },
@@ -240,20 +260,31 @@ export const CORE_FIELDS: CoreFields & { readonly 'run/context': object } = {
   'run/context': { turn: true, digest: true, template: true, facts: true, sections: true },
   'request/header': { reason: true, header: true, owners: true, substitute: true },
   'request/header-delta': { delta: true, substitute: true },
-  'request/dispatch': { turn: true, step: true, attempt: true, boundary: true, history: true, digest: true, purpose: true, messages: true, config: true, tools: true },
-  'request/end': { dispatch: true, outcome: true, usage: true, wire: true, finish: true, error: true, answer: true, adapter: true, firstChunk: true, response: true },
+  'request/dispatch': {
+    turn: true, step: true, attempt: true, boundary: true, history: true, digest: true, purpose: true, messages: true,
+    config: true, tools: true,
+  },
+  'request/end': {
+    dispatch: true, outcome: true, usage: true, wire: true, finish: true, error: true, answer: true, adapter: true, firstChunk: true,
+    response: true,
+  },
   'assistant/message': { message: true, dispatch: true, interrupted: true },
   'approval/decided': { assistant: true, index: true, rule: true, decision: true },
   'question/asked': { assistant: true, index: true, kind: true, question: true, options: true, schema: true },
   'question/answered': { question: true, answer: true, by: true, remember: true, letter: true },
   'tool/start': { assistant: true, index: true },
-  'tool/result': { assistant: true, index: true, message: true, outcome: true, owner: true, additionalContext: true, details: true, progress: true },
+  'tool/result': {
+    assistant: true, index: true, message: true, outcome: true, owner: true, additionalContext: true, details: true, progress: true,
+  },
   'surface/replace': { first: true, last: true, messages: true, owner: true, reason: true },
   'surface/rewind': { turn: true, owner: true, reason: true },
   'letter/refused': { letter: true, reason: true },
 }
 
-/** The types that the loop and the agent's methods write. Everything else is a plugin's: never surface, skipped by readers that do not know it. */
+/**
+ * The types that the loop and the agent's methods write. Everything else is a plugin's: never surface, skipped by readers
+ * that do not know it.
+ */
 export const CORE_TYPES: ReadonlySet<string> = new Set(Object.keys(CORE_FIELDS))
 
 /** Core types that are marked `required`: a reader that skips them rebuilds something else. */

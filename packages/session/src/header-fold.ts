@@ -27,7 +27,10 @@ export class HeaderFold {
   private readonly carriers = new Map<string, number>()
   private readonly undigested: number[] = []
 
-  /** Takes in an event; all but header events are passed over. @throws LogError for a reference to nowhere, a delta without a header, a prefix delta */
+  /**
+   * Takes in an event; all but header events are passed over. @throws LogError for a reference to nowhere, a delta
+   * without a header, a prefix delta
+   */
   apply(event: SessionEvent): void {
     if (event.type === 'request/header') this.applySnapshot(event.data, event.seq)
     else if (event.type === 'request/header-delta') this.applyDelta(event.data.delta, event.seq)

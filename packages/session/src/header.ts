@@ -2,7 +2,10 @@ import type { CallConfig, ConfigField, Message, Owner, RequestHeader, ToolSchema
 import { adoptJson, copyJson, copyList, defined, sameValue } from '@headrace/message'
 import { LogError } from './error.ts'
 
-/** A system section as a part of `EpochHeader.system`: who added it, and its length in UTF-16 units. Sections are joined by a blank line. */
+/**
+ * A system section as a part of `EpochHeader.system`: who added it, and its length in UTF-16 units. Sections are joined
+ * by a blank line.
+ */
 export interface SectionOwner {
   readonly owner: Owner
   readonly length: number
@@ -148,11 +151,15 @@ function whole<T>(value: readonly T[] | FieldRef): readonly T[] | undefined {
   return nonEmpty(value)
 }
 
-function diffKeyed(base: Readonly<Record<string, Owner>> = {}, next: Readonly<Record<string, Owner>> = {}): Record<string, Owner | null> | undefined {
+function diffKeyed(
+  base: Readonly<Record<string, Owner>> = {},
+  next: Readonly<Record<string, Owner>> = {},
+): Record<string, Owner | null> | undefined {
   if (base === next) return undefined
   const entries: [string, Owner | null][] = []
   for (const key of Object.keys(base)) if (!Object.hasOwn(next, key)) entries.push([key, null])
-  for (const [key, owner] of Object.entries(next)) if (!Object.hasOwn(base, key) || base[key] !== owner) entries.push([key, owner])
+  for (const [key, owner] of Object.entries(next))
+    if (!Object.hasOwn(base, key) || base[key] !== owner) entries.push([key, owner])
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 

@@ -78,7 +78,10 @@ export class Ledger {
     return this.prompts.has(prompt)
   }
 
-  /** True while the model has not seen a prompt, a steer or a tool result: one newer than the boundary of the last step's dispatch that ended `ok`. */
+  /**
+   * True while the model has not seen a prompt, a steer or a tool result: one newer than the boundary of the last
+   * step's dispatch that ended `ok`.
+   */
   get owed(): boolean {
     return this.newestOwing > this.answered
   }
@@ -182,7 +185,8 @@ export class Ledger {
   private closeCall(seq: number, { assistant, index }: EventMap['tool/result']): void {
     this.newestOwing = seq
     if (this.asked.size === 0) return
-    for (const question of this.asked.values()) if (question.assistant === assistant && question.index === index) this.asked.delete(question.seq)
+    for (const question of this.asked.values())
+      if (question.assistant === assistant && question.index === index) this.asked.delete(question.seq)
   }
 
   private take(prompt: number, seq: number): QueuedPrompt {
@@ -197,7 +201,15 @@ export class Ledger {
     if (turn !== this.turns + 1) throw new LogError(`turn ${turn} follows turn ${this.turns}`, seq)
     if (prompt !== undefined) this.take(prompt, seq)
     this.turns++
-    this.turn = { number: turn, seq, unsubmitted: prompt !== undefined, steps: 0, step: undefined, cancelled: undefined, ...(prompt === undefined ? {} : { prompt }) }
+    this.turn = {
+      number: turn,
+      seq,
+      unsubmitted: prompt !== undefined,
+      steps: 0,
+      step: undefined,
+      cancelled: undefined,
+      ...(prompt === undefined ? {} : { prompt }),
+    }
   }
 
   private endTurn(seq: number, { turn, settled }: EventMap['turn/end']): void {

@@ -32,7 +32,16 @@ export class MemoryStore implements SessionStore {
   async create(id: string): Promise<Lease> {
     checkSessionId(id)
     if (this.logs.has(id)) throw new SessionExistsError(id)
-    this.logs.set(id, { lines: [], blobs: new Map(), keys: new Map(), card: new CardFold(), mail: [], modified: Date.now(), size: 0, lease: undefined })
+    this.logs.set(id, {
+      lines: [],
+      blobs: new Map(),
+      keys: new Map(),
+      card: new CardFold(),
+      mail: [],
+      modified: Date.now(),
+      size: 0,
+      lease: undefined,
+    })
     return this.lease(id)
   }
 

@@ -32,7 +32,12 @@ export function assembleRequest({ session, dispatch, header: folded, history, si
   const header = effectiveHeader(folded, side)
   const { prefix = [], before = [], after = [], owners } = header
   const extra: readonly Signed[] = adoptJson(side?.messages ?? [])
-  const segments = Object.freeze({ prefix: prefix.length, before: before.length, history: history.length + extra.length, after: after.length })
+  const segments = Object.freeze({
+    prefix: prefix.length,
+    before: before.length,
+    history: history.length + extra.length,
+    after: after.length,
+  })
   const ownersOf = (field: 'prefix' | 'before' | 'after', length: number): readonly Owner[] => Array.from({ length }, (_, index) => owners[field]?.[index] ?? 'loop')
   // One allocation, filled once: it is as long as the history, and adapters read it at every step.
   const whole = <T>(front: readonly T[], pick: (signed: Signed & { readonly writer?: string }) => T, back: readonly T[]): readonly T[] => {

@@ -127,7 +127,9 @@ export class Session {
   async read(from: number, to = this.log.length): Promise<readonly SessionEvent[]> {
     const events: SessionEvent[] = []
     const begin = Math.max(0, from)
-    if (begin < this.first) for await (const batch of this.store.read(this.id, begin, Math.min(to, this.first))) for (const event of batch) events.push(shown(event))
+    if (begin < this.first)
+      for await (const batch of this.store.read(this.id, begin, Math.min(to, this.first)))
+        for (const event of batch) events.push(shown(event))
     for (let seq = Math.max(begin, this.first); seq < Math.min(to, this.log.length); seq++) events.push(this.at(seq)!)
     return events
   }

@@ -7,7 +7,10 @@ import type { Letter, LetterDraft, Posted } from './store/letter.ts'
 
 export { StoreError }
 
-/** Where logs are kept. Reading needs no lease; writing does (L18). Run the store conformance suite of `@headrace/testing` against yours. */
+/**
+ * Where logs are kept. Reading needs no lease; writing does (L18). Run the store conformance suite of
+ * `@headrace/testing` against yours.
+ */
 export interface SessionStore {
   /** Where it is, as a person would name it: `jsonl:/srv/logs`, `sqlite:/srv/all.db`; `memory` where logs go with the process. */
   readonly location?: string
@@ -64,13 +67,20 @@ export interface Lease {
   readonly lost: AbortSignal
   /** What opening had to cut off: bytes of a torn tail, from this offset on. */
   readonly repaired?: { readonly offset: number; readonly bytes: number }
-  /** Accepts a batch, all or nothing, in order. Survives a kill of the process where the store can. @throws StoreError and keeps nothing of it */
+  /**
+   * Accepts a batch, all or nothing, in order. Survives a kill of the process where the store can. @throws StoreError
+   * and keeps nothing of it
+   */
   append(batch: Batch): void
-  /** Resolves when all that was accepted is durable. Many callers share one sync. @throws StoreError: the log may be shorter than was accepted */
+  /**
+   * Resolves when all that was accepted is durable. Many callers share one sync. @throws StoreError: the log may be
+   * shorter than was accepted
+   */
   flush(): Promise<void>
   /**
    * The letters that wait, oldest first. An event that names one (`letter: id` in its data) takes it: it is not among them any more, and
-   * is taken away once the event is durable; what an earlier life took and left there is taken away first. A second event that names it is refused.
+   * is taken away once the event is durable; what an earlier life took and left there is taken away first. A second
+   * event that names it is refused.
    */
   letters(): Promise<readonly Letter[]>
   /**

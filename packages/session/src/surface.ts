@@ -46,7 +46,10 @@ export class Surface {
   private step: OpenStep | undefined
   private readonly points = new TurnPoints()
 
-  /** Takes in an event; `model` is that of the folded header, which an answer is written by. @throws LogError where the log would break L16 or the order of steps; nothing has changed then */
+  /**
+   * Takes in an event; `model` is that of the folded header, which an answer is written by. @throws LogError where the
+   * log would break L16 or the order of steps; nothing has changed then
+   */
   apply(event: SessionEvent, model?: string): void {
     switch (event.type) {
       case 'session/open': return this.seed(event.seq, event.data.seed ?? [])
@@ -114,7 +117,9 @@ export class Surface {
     const step = this.step
     if (!step?.assistant) return []
     const { seq: assistant } = step.assistant
-    return step.calls.flatMap((call, index) => (call.result ? [] : [{ assistant, index, id: call.id, name: call.name, started: call.started }]))
+    return step.calls.flatMap((call, index) =>
+      call.result ? [] : [{ assistant, index, id: call.id, name: call.name, started: call.started }],
+    )
   }
 
   /**

@@ -164,8 +164,13 @@ describe('checkEvent', () => {
 
   it('takes an event nested as deep as the limit, counted from its own braces, and no deeper, parsed or made of copies; it names the place', () => {
     const nested = (depth: number): unknown => depth === 0 ? 'x' : [nested(depth - 1)]
-    for (const copy of [(value: object) => value, copyJson<object>, (value: object) => copyJson({ part: copyJson((value as { part: object }).part) })]) {
-      const at = (depth: number) => checkEvent({ seq: 1, time: 0, type: 'x/y', data: copy({ part: nested(depth - 2) }) })
+    for (const copy of [
+      (value: object) => value,
+      copyJson<object>,
+      (value: object) => copyJson({ part: copyJson((value as { part: object }).part) }),
+    ]) {
+      const at = (depth: number) =>
+        checkEvent({ seq: 1, time: 0, type: 'x/y', data: copy({ part: nested(depth - 2) }) })
       expect(at(MAX_DEPTH)).toMatchObject({ type: 'x/y' })
       expect(() => at(MAX_DEPTH + 1)).toThrow('event 1: data.part.0.0.0.0.0… is nested deeper than 128 levels')
       expect(() => checkEvent({ ...good, extra: nested(MAX_DEPTH) })).toThrow('event 3: extra.0')

@@ -57,7 +57,9 @@ describe('one flipped byte', () => {
   beforeAll(() => {
     let flips = 0
     for (const [seq, line] of lines.entries()) {
-      for (let index = 0; index < Buffer.byteLength(line); index++) for (const bits of [0x01, 0x02, 0x10, 0x20]) if (flips++ % STEP === 0 || seq > lastProof) judge(seq, index, bits)
+      for (let index = 0; index < Buffer.byteLength(line); index++)
+        for (const bits of [0x01, 0x02, 0x10, 0x20])
+          if (flips++ % STEP === 0 || seq > lastProof) judge(seq, index, bits)
     }
   }, 120_000)
 

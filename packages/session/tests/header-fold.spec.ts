@@ -41,7 +41,9 @@ describe('HeaderFold', () => {
     const first = log.write(full)
     expect(first).toBeGreaterThan(60_000)
     for (let resume = 0; resume < 40; resume++) expect(log.write(full, 'resume')).toBeLessThan(300)
-    expect(log.events.at(-1)!.data).toMatchObject({ header: { system: { in: 0 }, tools: { in: 0 }, prefix: { in: 0 }, before: { in: 0 }, after: { in: 0 } } })
+    expect(log.events.at(-1)!.data).toMatchObject({
+      header: { system: { in: 0 }, tools: { in: 0 }, prefix: { in: 0 }, before: { in: 0 }, after: { in: 0 } },
+    })
     expect(foldRequestHeader(log.events)).toEqual(full)
   })
 

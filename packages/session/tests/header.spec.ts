@@ -119,7 +119,11 @@ describe('L10: absent has one spelling', () => {
   })
 
   it('holds for the prefix and for owners too', () => {
-    const empty = toHeader({ config: HEADER.config, prefix: [], owners: { config: {}, tools: {}, system: [], prefix: [], before: [], after: [] } })
+    const empty = toHeader({
+      config: HEADER.config,
+      prefix: [],
+      owners: { config: {}, tools: {}, system: [], prefix: [], before: [], after: [] },
+    })
     expect(empty).toEqual({ config: HEADER.config, owners: {} })
   })
 

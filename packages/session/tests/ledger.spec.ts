@@ -151,7 +151,11 @@ describe('turns, steps and requests nest', () => {
     const boundary = log.step()
     const dispatch = log.dispatch()
     const side = log.ask('title', [])
-    expect(log.fold.ledger).toMatchObject({ turns: 1, openDispatches: [dispatch, side], turn: { number: 1, steps: 2, step: { number: 2, boundary } } })
+    expect(log.fold.ledger).toMatchObject({
+      turns: 1,
+      openDispatches: [dispatch, side],
+      turn: { number: 1, steps: 2, step: { number: 2, boundary } },
+    })
     const seq = log.answer(assistant('', call('1')))
     log.result(seq, 0, result('1', 'x'))
     log.endStep()

@@ -44,7 +44,12 @@ async function stored(store: MemoryStore): Promise<readonly SessionEvent[]> {
 }
 
 const foldOf = ({ surface, ledger, headers, length }: Session) => ({
-  messages: surface.snapshot().entries.slice(), queue: ledger.queue, owed: ledger.owed, header: headers.header, chain: surface.chain(), length,
+  messages: surface.snapshot().entries.slice(),
+  queue: ledger.queue,
+  owed: ledger.owed,
+  header: headers.header,
+  chain: surface.chain(),
+  length,
 })
 
 afterEach(() => vi.restoreAllMocks())

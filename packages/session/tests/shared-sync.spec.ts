@@ -4,7 +4,9 @@ import { SharedSync } from '../src/index.ts'
 /** A sync that ends when it is told to. */
 function manual(): { readonly syncs: SharedSync; readonly running: { end(error?: Error): void }[] } {
   const running: { end(error?: Error): void }[] = []
-  const syncs = new SharedSync(() => new Promise((resolve, reject) => void running.push({ end: (error) => (error ? reject(error) : resolve()) })))
+  const syncs = new SharedSync(
+    () => new Promise((resolve, reject) => void running.push({ end: (error) => (error ? reject(error) : resolve()) })),
+  )
   return { syncs, running }
 }
 

@@ -366,7 +366,10 @@ describe('the chain', () => {
   it('kept while the log grows is the chain over the history, made from scratch', () => {
     let replacements = 0
     fc.assert(fc.property(acts, (sequence) => {
-      const check = (log: LogBuilder): void => expect(log.fold.surface.chain()).toBe(chainOf(log.fold.surface.snapshot().entries.map(({ message }) => message)))
+      const check = (log: LogBuilder): void =>
+        expect(log.fold.surface.chain()).toBe(
+          chainOf(log.fold.surface.snapshot().entries.map(({ message }) => message)),
+        )
       const log = play(sequence, check)
       check(log)
       replacements += log.events.filter(({ type }) => type === 'surface/replace').length

@@ -96,10 +96,11 @@ describe('importLog', () => {
   })
 
   const good = log().parsed
-  const changed = (seq: number, change: (event: { data: Record<string, unknown> }) => void): SessionEvent[] => structuredClone(good).map((event) => {
-    if (event.seq === seq) change(event as never)
-    return event
-  })
+  const changed = (seq: number, change: (event: { data: Record<string, unknown> }) => void): SessionEvent[] =>
+    structuredClone(good).map((event) => {
+      if (event.seq === seq) change(event as never)
+      return event
+    })
   const userMessage = good.find(({ type }) => type === 'user/message')!.seq
   const answer = good.find(({ type }) => type === 'assistant/message')!.seq
 

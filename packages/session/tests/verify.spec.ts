@@ -132,7 +132,12 @@ describe('verify', () => {
     log.prompt('do it')
     log.step()
     const dispatch = log.dispatch(FULL)
-    const { difference } = verify(altered(log.events, dispatch - 1, (data: { header: object }) => ({ ...data, header: { ...data.header, ...change } })))
+    const { difference } = verify(
+      altered(log.events, dispatch - 1, (data: { header: object }) => ({
+        ...data,
+        header: { ...data.header, ...change },
+      })),
+    )
     expect(difference).toMatchObject({ seq: dispatch, what: expect.stringContaining('the request rebuilds as') as string })
   })
 

@@ -7,7 +7,8 @@ export class NotAppendOnlyError extends Error {
 
 /**
  * Checks append-extension (L12): between two requests with equal system, tools, prefix and before, the later one minus its `after` starts
- * with the earlier one minus its `after`, byte for byte. Give it requests of one session with no `surface/replace` or `surface/rewind` between them.
+ * with the earlier one minus its `after`, byte for byte. Give it requests of one session with no `surface/replace` or
+ * `surface/rewind` between them.
  *
  * @throws NotAppendOnlyError that names the requests and the first message that differs
  */

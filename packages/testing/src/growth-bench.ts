@@ -27,7 +27,10 @@ export class GrowthBench {
     return folder
   }
 
-  /** Makes a workspace what it was before anything ran in it, for what runs leave there is no matter of the load order; its apps are gone. */
+  /**
+   * Makes a workspace what it was before anything ran in it, for what runs leave there is no matter of the load order;
+   * its apps are gone.
+   */
   async renew(folder: string): Promise<void> {
     await this.unload()
     await rm(folder, { recursive: true, force: true })

@@ -103,7 +103,10 @@ export async function readmeCase(bench: GrowthBench, chapter: NonNullable<Growth
 }
 
 /** What is told over three turns ahead of which something happens, and over three without. */
-async function toldTwice(bench: GrowthBench, happens: (reload: () => Promise<void>, index: number) => Promise<void>): Promise<readonly (readonly string[])[]> {
+async function toldTwice(
+  bench: GrowthBench,
+  happens: (reload: () => Promise<void>, index: number) => Promise<void>,
+): Promise<readonly (readonly string[])[]> {
   const cwd = await bench.workspace()
   const told: (readonly string[])[] = []
   for (const before of [happens, undefined]) {

@@ -32,7 +32,10 @@ export interface Harness {
   readonly store: SessionStore
   /** What went wrong and did not stop the agent. What a test reads here counts as looked at, and is thrown by nothing. */
   readonly reports: readonly Report[]
-  /** Prompts, and waits for the turn. Rejects with a ReportedError where something was reported before, or a seam broke a turn, that no test has looked at. */
+  /**
+   * Prompts, and waits for the turn. Rejects with a ReportedError where something was reported before, or a seam broke
+   * a turn, that no test has looked at.
+   */
   run(input: string): ReturnType<Agent['prompt']>['result']
   /** The log as it stands in the store. */
   events(): Promise<readonly SessionEvent[]>
@@ -63,7 +66,8 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
   const model = scriptedAdapter(options.script ?? ['ok'])
   ctx.llm.adapter('scripted', model)
   ctx.on('agent/report', (_, report) => reports.add(report))
-  for (const item of options.plugins ?? []) await (Array.isArray(item) ? ctx.plugin(item[0], item[1]) : ctx.plugin(item as Plugin, undefined))
+  for (const item of options.plugins ?? [])
+    await (Array.isArray(item) ? ctx.plugin(item[0], item[1]) : ctx.plugin(item as Plugin, undefined))
   await checkLoaded(ctx)
   let agent = await ctx.agents.create({ id: 'test', model: 'scripted/model', ...options.agent })
   const events = async (): Promise<readonly SessionEvent[]> => {

@@ -26,7 +26,10 @@ export interface ScriptedAdapter extends Adapter {
   readonly requests: readonly SeenRequest[]
 }
 
-/** A model that answers from a script and keeps every request it got. For tests; use `@headrace/model-server` for one that speaks a real protocol. */
+/**
+ * A model that answers from a script and keeps every request it got. For tests; use `@headrace/model-server` for one
+ * that speaks a real protocol.
+ */
 export function scriptedAdapter(script: Script): ScriptedAdapter {
   const requests: SeenRequest[] = []
   return {

@@ -4,7 +4,8 @@ import { createInterface } from 'node:readline'
 import { Batch, type EventDraft, FORMAT, type Lease, type Letter, type LetterDraft, type SessionEvent, type SessionStore } from '@headrace/session'
 import { messageOf } from '@headrace/message'
 
-// A process of its own on a built store: node store-child.js <module> <export> <options as JSON> hold | race | once | fill | append | take | desk | keys <id>
+// A process of its own on a built store: node store-child.js <module> <export> <options as JSON> hold | race | once |
+// fill | append | take | desk | keys <id>
 
 const [module = '', name = '', options = '', mode = '', id = ''] = process.argv.slice(2)
 const { [name]: Store } = await import(module) as Record<string, new (options: object) => SessionStore>

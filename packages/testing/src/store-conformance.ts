@@ -195,7 +195,8 @@ function listing(store: () => SessionStore): void {
     const sessions = await list(store())
     expect(sessions.map(({ id }) => id)).toEqual(['b', 'c', 'a'])
     expect(sessions.map(({ open }) => open)).toEqual(['b', 'c', 'a'].map((id) => opening(id).data))
-    for (const { modified, size } of sessions) expect([modified >= began - GRAIN, modified <= Date.now() + GRAIN, size > 0]).toEqual([true, true, true])
+    for (const { modified, size } of sessions)
+      expect([modified >= began - GRAIN, modified <= Date.now() + GRAIN, size > 0]).toEqual([true, true, true])
   })
 
   it('lists a session that is being written, and one without an event', async () => {

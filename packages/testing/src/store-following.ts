@@ -56,7 +56,18 @@ export function following(store: () => SessionStore, again: () => Promise<Sessio
   it('gives the events from a seq to before another, and leaves out what the log does not have', async () => {
     const appends = Array.from({ length: 400 }, (_, index) => [prompt(`${index}`.repeat(100)), prompt('x')])
     const written = await write(store(), 'a', [[opening('a')], ...appends])
-    for (const [from, to] of [[0, 1], [0, 0], [5, 5], [7, 3], [400, 409], [-3, 2], [798, 900], [900, 1000], [0, Infinity], [800, Infinity]] as const) {
+    for (const [from, to] of [
+      [0, 1],
+      [0, 0],
+      [5, 5],
+      [7, 3],
+      [400, 409],
+      [-3, 2],
+      [798, 900],
+      [900, 1000],
+      [0, Infinity],
+      [800, Infinity],
+    ] as const) {
       const events: SessionEvent[] = []
       for await (const batch of store().read('a', from, to)) events.push(...batch)
       expect(events).toEqual(written.slice(Math.max(0, from), Math.max(0, to)))

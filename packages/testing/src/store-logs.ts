@@ -22,7 +22,11 @@ export function append(lease: Lease, seq: number, drafts: readonly EventDraft[])
 }
 
 /** Creates a session with these appends and releases it. */
-export async function write(store: SessionStore, id: string, appends: readonly (readonly EventDraft[])[]): Promise<readonly SessionEvent[]> {
+export async function write(
+  store: SessionStore,
+  id: string,
+  appends: readonly (readonly EventDraft[])[],
+): Promise<readonly SessionEvent[]> {
   const lease = await store.create(id)
   const written: SessionEvent[] = []
   for (const drafts of appends) written.push(...append(lease, written.length, drafts))

@@ -24,8 +24,8 @@ export interface StorePlace {
 }
 
 /**
- * What a process does with a session: holds its lease until it is told a line; races for it when a file is there that it is told; appends, in
- * three ways; takes letters, sends them.
+ * What a process does with a session: holds its lease until it is told a line; races for it when a file is there that
+ * it is told; appends, in three ways; takes letters, sends them.
  */
 export type StoreMode = 'hold' | 'race' | 'once' | 'fill' | 'append' | 'take' | 'desk' | 'keys'
 

@@ -20,7 +20,10 @@ interface Bill {
   readonly messages: readonly Digest[]
 }
 
-/** Bills kept, one a session and model, so that one counter may serve an app, and a substitute does not unteach the model it stands in for. */
+/**
+ * Bills kept, one a session and model, so that one counter may serve an app, and a substitute does not unteach the
+ * model it stands in for.
+ */
 const MAX_BILLS = 64
 
 /**

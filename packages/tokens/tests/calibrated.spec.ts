@@ -34,7 +34,9 @@ describe('the calibrated counter', () => {
     const counter = calibratedCounter(base)
     counter.recordUsage(request(some), usage(5_000))
     const after = [user('a longer state than before')]
-    expect(counter.countRequest(request({ ...some, after })).total).toBe(5_000 - base.countMessages(some.after ?? []) + base.countMessages(after))
+    expect(counter.countRequest(request({ ...some, after })).total).toBe(
+      5_000 - base.countMessages(some.after ?? []) + base.countMessages(after),
+    )
   })
 
   it('never counts the context twice: a bill includes it', () => {

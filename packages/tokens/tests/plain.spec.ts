@@ -43,7 +43,13 @@ describe('messages', () => {
 
   it('add up: a list costs what its parts cost', () => {
     const counter = heuristicCounter()
-    fc.assert(fc.property(someMessages, someMessages, (a, b) => counter.countMessages([...a, ...b]) === counter.countMessages(a) + counter.countMessages(b)))
+    fc.assert(
+      fc.property(
+        someMessages,
+        someMessages,
+        (a, b) => counter.countMessages([...a, ...b]) === counter.countMessages(a) + counter.countMessages(b),
+      ),
+    )
   })
 })
 

@@ -50,7 +50,11 @@ export const GO_ON = 'Go on.'
  * The lines of a request's messages. How one is mapped depends on what stands before it and on whom it goes to, never on what stands
  * behind it. What says nothing is left out; `says` tells whether anything of an answer can be said to this provider.
  */
-export function linesOf({ request, target, blobs }: Mapping, taking: Taking, says: (said: AssistantMessage, kinship: Kinship) => boolean): readonly Line[] {
+export function linesOf(
+  { request, target, blobs }: Mapping,
+  taking: Taking,
+  says: (said: AssistantMessage, kinship: Kinship) => boolean,
+): readonly Line[] {
   const ids = new CallIds(taking.ids)
   const lines: Line[] = []
   let calls: ReadonlyMap<string, SentCall> = new Map()
@@ -59,15 +63,19 @@ export function linesOf({ request, target, blobs }: Mapping, taking: Taking, say
       case 'system':
       case 'user': {
         const parts = partsOf(message, taking, blobs)
-        if (parts.length > 0) lines.push(message.role === 'user' ? { role: 'user', parts, at } : systemLine(parts, taking, at))
+        if (parts.length > 0)
+          lines.push(message.role === 'user' ? { role: 'user', parts, at } : systemLine(parts, taking, at))
         break
       }
       case 'assistant': {
         const kinship = kinshipOf(request.writers?.[at], target)
-        const blocks = message.content.map((block): SaidBlock => block.type === 'tool-call' ? sent(block, ids) : block)
+        const blocks = message.content.map((block): SaidBlock =>
+          block.type === 'tool-call' ? sent(block, ids) : block,
+        )
         calls = callsById(message, blocks, kinship)
         if (!says(message, kinship)) break
-        if (lines.length === 0 || lines.at(-1)!.role === 'assistant') lines.push({ role: 'user', parts: [{ type: 'text', text: GO_ON }], at: undefined })
+        if (lines.length === 0 || lines.at(-1)!.role === 'assistant')
+          lines.push({ role: 'user', parts: [{ type: 'text', text: GO_ON }], at: undefined })
         lines.push({ role: 'assistant', blocks, kinship, at })
         break
       }
@@ -76,10 +84,14 @@ export function linesOf({ request, target, blobs }: Mapping, taking: Taking, say
         const call = calls.get(block.id)
         const last = lines.at(-1)
         const result: SentResult = {
-          id: call?.id ?? block.id, name: call?.name ?? toolName(block.name), parts: partsOf(block, taking, blobs), error: block.error === true,
+          id: call?.id ?? block.id,
+          name: call?.name ?? toolName(block.name),
+          parts: partsOf(block, taking, blobs),
+          error: block.error === true,
           ...(call?.metadata && { metadata: call.metadata }),
         }
-        if (last?.role === 'results') lines[lines.length - 1] = { role: 'results', results: [...last.results, result], at }
+        if (last?.role === 'results')
+          lines[lines.length - 1] = { role: 'results', results: [...last.results, result], at }
         else lines.push({ role: 'results', results: [result], at })
       }
     }

@@ -79,7 +79,12 @@ function secretsOf({ url, headers }: Pick<Outgoing, 'url' | 'headers'>, endpoint
 }
 
 async function* stream(
-  endpoint: Endpoint, connections: () => Promise<Connections>, warn: (message: string) => void, bills: Bills, request: Request, tools: AdapterTools,
+  endpoint: Endpoint,
+  connections: () => Promise<Connections>,
+  warn: (message: string) => void,
+  bills: Bills,
+  request: Request,
+  tools: AdapterTools,
 ): AsyncGenerator<Chunk> {
   const connection = await connections()
   const watch = new Watch(request.signal, endpoint.clocks, endpoint.name)
@@ -91,8 +96,14 @@ async function* stream(
     for (const field of unsaid) warn(`the protocol has no word for ${field} of the config; it was left out`)
     yield { type: 'wire', digest: sha256(sent.body), adapter: sent.adapter }
     const response = await watch.race(connection.post(sent.url, sent.headers, sent.body, watch.signal))
-    for await (const chunk of answer(endpoint, mapping, connection.events(response, () => watch.heard()), watch)) {
-      const isFalse = chunk.type === 'usage' && endpoint.cutsSilently === true && bills.isCut(request, sent.body.length, chunk.usage)
+    for await (const chunk of answer(
+      endpoint,
+      mapping,
+      connection.events(response, () => watch.heard()),
+      watch,
+    )) {
+      const isFalse =
+        chunk.type === 'usage' && endpoint.cutsSilently === true && bills.isCut(request, sent.body.length, chunk.usage)
       if (!isFalse) yield chunk
     }
   } catch (error) {

@@ -90,7 +90,14 @@ function whereAsked(status: number, url: string): string {
 function ofReport(report: Report, provider: string): Failure {
   const { status, code, retryAfter: wait } = report
   const kind = status === undefined ? kindOfWords(report) : kindOf(status, report)
-  return defined({ kind, message: told(provider, status, report) + waitWords(wait), status, code, retryAfter: wait, window: windowOf(status, report) })
+  return defined({
+    kind,
+    message: told(provider, status, report) + waitWords(wait),
+    status,
+    code,
+    retryAfter: wait,
+    window: windowOf(status, report),
+  })
 }
 
 function ofPage({ status, headers, body }: BadResponse, provider: string): Failure {
@@ -155,7 +162,10 @@ const SOCKET = /^(E[A-Z]+|EAI_\w+|UND_ERR_\w+|HPE_\w+|ERR_(TLS|SSL)\w*|\w*CERT\w
 function brokenOf(error: unknown): { code: string; message: string } | undefined {
   for (let current = error, depth = 0; current instanceof Error && depth < 8; current = current.cause, depth++) {
     const { code = current.name === 'HTTPParserError' ? 'HPE_INVALID' : undefined } = current as NodeJS.ErrnoException
-    const inner = current instanceof AggregateError ? (current.errors as unknown[]).find((each): each is Error => each instanceof Error) : undefined
+    const inner =
+      current instanceof AggregateError
+        ? (current.errors as unknown[]).find((each): each is Error => each instanceof Error)
+        : undefined
     if (typeof code === 'string' && SOCKET.test(code)) return { code, message: messageOf(current.message === '' && inner ? inner : current) }
   }
   return undefined

@@ -76,8 +76,11 @@ export class Secrets {
 
   private cut(text: string, lower: string): string {
     const ranges: [start: number, end: number][] = []
-    if (this.runs.size > 0) for (let at = 0; at + RUN <= lower.length; at++) if (this.runs.has(lower.slice(at, at + RUN))) ranges.push([at, at + RUN])
-    for (const form of this.whole) for (let at = lower.indexOf(form); at >= 0; at = lower.indexOf(form, at + 1)) ranges.push([at, at + form.length])
+    if (this.runs.size > 0)
+      for (let at = 0; at + RUN <= lower.length; at++)
+        if (this.runs.has(lower.slice(at, at + RUN))) ranges.push([at, at + RUN])
+    for (const form of this.whole)
+      for (let at = lower.indexOf(form); at >= 0; at = lower.indexOf(form, at + 1)) ranges.push([at, at + form.length])
     ranges.sort((a, b) => a[0] - b[0])
     let result = ''
     let end = 0

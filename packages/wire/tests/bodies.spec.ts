@@ -49,7 +49,10 @@ function mistral({ messages, stream_options: options }: Parsed): string[] {
 function bodyOf({ model, traits, config }: Case, told: readonly Told[], rest: Parameters<typeof requestOf>[2] = {}): Parsed {
   const slash = model.indexOf('/')
   const request = requestOf(told, model, { ...rest, config: config ?? {} })
-  return familyOf(traits).body({ request, target: { provider: model.slice(0, slash), model: model.slice(slash + 1) }, blobs } as never, traits).body
+  return familyOf(traits).body(
+    { request, target: { provider: model.slice(0, slash), model: model.slice(slash + 1) }, blobs } as never,
+    traits,
+  ).body
 }
 
 const RUNS = Number(process.env['HEADRACE_WIRE_RUNS'] ?? 150)

@@ -1,7 +1,10 @@
 import type { AssistantMessage, Message, Request } from '@headrace/message'
 import fc from 'fast-check'
 
-/** Answers with whatever models write, each with who wrote it; results, contributions and steers between them; all of it valid for a log (L16). */
+/**
+ * Answers with whatever models write, each with who wrote it; results, contributions and steers between them; all of it
+ * valid for a log (L16).
+ */
 export interface Told {
   readonly message: Message
   readonly writer?: string

@@ -204,7 +204,10 @@ function google(body: Parsed, { signed = false }: { signed?: boolean } = {}): st
 
 export const RULES = { chat, responses, anthropic, google } satisfies Record<string, Checker>
 
-/** What a wire shows of a body's messages: (role, block) with what steers the cache left out. Two bodies of one conversation share a beginning. */
+/**
+ * What a wire shows of a body's messages: (role, block) with what steers the cache left out. Two bodies of one
+ * conversation share a beginning.
+ */
 export function blocksOf(family: Protocol, body: Parsed): string[] {
   const list = body.messages ?? body.input ?? body.contents
   return list.flatMap((message: Parsed) => {

@@ -156,7 +156,10 @@ export class AgentFiles {
   private async make(key: string, look: Look, list: readonly Place[], project: Project, told: ReadonlySet<Digest>): Promise<Account> {
     const { parts, diagnostics, looked } = await gather(list, look, this.config, told)
     const known = this.accounts.get(key)?.account
-    const account = known && isSame(known.parts, parts) ? known : { parts, ...render(parts, this.config.budget, (path) => project.shown(path)) }
+    const account =
+      known && isSame(known.parts, parts)
+        ? known
+        : { parts, ...render(parts, this.config.budget, (path) => project.shown(path)) }
     if (parts.length > 0) this.accounts.set(key, { account, looked, told })
     else this.accounts.delete(key)
     const problems = [...diagnostics, ...account.diagnostics]

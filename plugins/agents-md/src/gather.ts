@@ -72,16 +72,27 @@ class Tracked {
  *
  * @param told digests of texts that are told elsewhere: what is imported and among them is left out
  */
-export async function gather(places: readonly Place[], look: Look, limits: ImportLimits, told: ReadonlySet<string> = NONE): Promise<Gathering> {
+export async function gather(
+  places: readonly Place[],
+  look: Look,
+  limits: ImportLimits,
+  told: ReadonlySet<string> = NONE,
+): Promise<Gathering> {
   const diagnostics: Diagnostic[] = []
   const tracked = new Tracked(look)
-  const tops = await Promise.all(places.map(async ({ candidates, reader }) => ({ reader, ...await firstText(candidates, reader, tracked) })))
+  const tops = await Promise.all(
+    places.map(async ({ candidates, reader }) => ({ reader, ...(await firstText(candidates, reader, tracked)) })),
+  )
   for (const top of tops) diagnostics.push(...top.diagnostics)
   const imports = new Imports(tracked, limits, diagnostics)
   const lists: Part[][] = []
   // The most specific first: it has the first word on what an import belongs to, and on how many there may be.
   for (const { text, reader } of tops.toReversed()) if (text) lists.unshift(await imports.expand(text, reader))
-  return { parts: once(lists.flat()).filter(({ file, importedBy }) => importedBy === undefined || !told.has(file.digest)), diagnostics, looked: tracked.looked }
+  return {
+    parts: once(lists.flat()).filter(({ file, importedBy }) => importedBy === undefined || !told.has(file.digest)),
+    diagnostics,
+    looked: tracked.looked,
+  }
 }
 
 const NONE: ReadonlySet<string> = new Set()

@@ -10,7 +10,10 @@ export function findImports(text: string): readonly string[] {
   return [...found]
 }
 
-/** The path of a mention without the punctuation behind it and without its `#heading`; nothing where it is no path, as in `@alice` or `@scope/pkg`. */
+/**
+ * The path of a mention without the punctuation behind it and without its `#heading`; nothing where it is no path, as
+ * in `@alice` or `@scope/pkg`.
+ */
 function toPath(mention: string): string | undefined {
   let end = mention.length
   while (end > 0 && '.,;:!)]}_。，、；：！）】」'.includes(mention[end - 1]!)) end--

@@ -97,7 +97,11 @@ export class NestedFolders {
     if (known) return known
     const folders = project.touched(path)
     const end = folders.findIndex((folder) => this.config.skip.includes(basename(folder)))
-    const way = (end < 0 ? folders : folders.slice(0, end)).map((folder) => ({ folder, key: project.keyOf(folder), end: folder === folders.at(-1) }))
+    const way = (end < 0 ? folders : folders.slice(0, end)).map((folder) => ({
+      folder,
+      key: project.keyOf(folder),
+      end: folder === folders.at(-1),
+    }))
     if (this.ways.size >= WAYS) this.ways.clear()
     this.ways.set(path, way)
     return way

@@ -63,7 +63,10 @@ export function register(ctx: Context, config: Config, files: FileSystem): void 
     let known = agents.get(agent.session)
     if (!known) {
       const own = new AgentFiles(files, config, agent.cwd)
-      agents.set(agent.session, (known = { files: own, nested: new NestedFolders(own, config), told: undefined, next: agent.session.length }))
+      agents.set(
+        agent.session,
+        (known = { files: own, nested: new NestedFolders(own, config), told: undefined, next: agent.session.length }),
+      )
     }
     catchUp(known, agent.session)
     return known

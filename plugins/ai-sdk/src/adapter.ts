@@ -91,18 +91,40 @@ interface Prepared {
   readonly call: Call
 }
 
-async function prepared(source: ModelSource, options: AiSdkOptions, request: Request, tools: AdapterTools, signal: AbortSignal): Promise<Prepared> {
+async function prepared(
+  source: ModelSource,
+  options: AiSdkOptions,
+  request: Request,
+  tools: AdapterTools,
+  signal: AbortSignal,
+): Promise<Prepared> {
   const model = await modelOf(source, tools.model)
   const taking = takingOf(options, model.provider)
   const prompt = toPrompt(await mappingOf(request, tools, taking), taking, options, model.specificationVersion)
-  const extras = options.providerOptions ? options.providerOptions(request.config) : providerOptions(request.config, model.provider)
-  return { model, call: { ...toCall(request.config, request.tools, extras), prompt, headers: options.headers?.() ?? {}, abortSignal: signal } }
+  const extras = options.providerOptions
+    ? options.providerOptions(request.config)
+    : providerOptions(request.config, model.provider)
+  return {
+    model,
+    call: {
+      ...toCall(request.config, request.tools, extras),
+      prompt,
+      headers: options.headers?.() ?? {},
+      abortSignal: signal,
+    },
+  }
 }
 
 async function recordOf({ provider, specificationVersion }: KnownModel, options: AiSdkOptions): Promise<AdapterRecord> {
   const { systemMessages, reasoning } = options
   const made = await options.package?.() ?? PACKAGE
-  const told = { provider, specificationVersion, ...(systemMessages && { systemMessages }), ...(reasoning && { reasoning }), mapping: PACKAGE.version }
+  const told = {
+    provider,
+    specificationVersion,
+    ...(systemMessages && { systemMessages }),
+    ...(reasoning && { reasoning }),
+    mapping: PACKAGE.version,
+  }
   return { ...made, options: digestOf(told) }
 }
 

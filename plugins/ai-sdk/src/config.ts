@@ -6,7 +6,10 @@ import type { PackageConfig } from './packages.ts'
 
 /** Config of the plugin. */
 export interface Config {
-  /** By provider's name: a package to import when it is used; or, in code, an AI SDK model, or a function that gives one for a model's name. */
+  /**
+   * By provider's name: a package to import when it is used; or, in code, an AI SDK model, or a function that gives one
+   * for a model's name.
+   */
   readonly models?: Readonly<Record<string, PackageConfig | ModelSource>>
 }
 

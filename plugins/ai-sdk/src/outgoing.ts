@@ -31,7 +31,10 @@ export const wireFetch: typeof fetch = async (input, init) => {
   return fetch(input, init)
 }
 
-/** Learns the keys of whatever leaves this process while it listens: packages keep theirs to themselves, and providers say them in errors. */
+/**
+ * Learns the keys of whatever leaves this process while it listens: packages keep theirs to themselves, and providers
+ * say them in errors.
+ */
 export function watchSecrets(secrets: Secrets): () => void {
   const listener = (message: unknown): void => {
     const { request } = message as { request?: { origin?: unknown; path?: unknown; headers?: unknown } }

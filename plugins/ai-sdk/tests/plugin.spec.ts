@@ -55,7 +55,10 @@ describe('the plugin', () => {
     const fake = model([{ type: 'stream-start', warnings: [{ type: 'unsupported', feature: 'seed' }] }, finish()])
     const ctx = await app({ models: { one: fake } })
     const lines: unknown[] = []
-    ctx.logger.exporter({ levels: { default: 3 }, export: (message: { body?: unknown[]; args?: unknown[] }) => lines.push(JSON.stringify(message)) } as never)
+    ctx.logger.exporter({
+      levels: { default: 3 },
+      export: (message: { body?: unknown[]; args?: unknown[] }) => lines.push(JSON.stringify(message)),
+    } as never)
     await ask(ctx, 'one')
     await ask(ctx, 'one')
     expect(lines.filter((line) => String(line).includes('one: unsupported: seed'))).toHaveLength(1)

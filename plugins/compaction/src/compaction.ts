@@ -80,7 +80,8 @@ export class CompactionService extends Service {
       return next()
     })
     ctx.on('agent/pre-step', async (agent, turn, _step, next) => {
-      if (this.due.has(agent.id) || this.isOver(agent)) await this.run(ctx.agents.get(agent.id) ?? agent, this.due.delete(agent.id), turn.signal)
+      if (this.due.has(agent.id) || this.isOver(agent))
+        await this.run(ctx.agents.get(agent.id) ?? agent, this.due.delete(agent.id), turn.signal)
       return next()
     })
   }
@@ -92,7 +93,10 @@ export class CompactionService extends Service {
     this.due.add(agent.id)
   }
 
-  /** Over the threshold, and the last compaction is not for nothing: after one that hardly helped, it waits until there is something to gain. */
+  /**
+   * Over the threshold, and the last compaction is not for nothing: after one that hardly helped, it waits until there
+   * is something to gain.
+   */
   private isOver(agent: Agent): boolean {
     const { threshold } = this.config
     if (threshold === 0) return false
@@ -162,7 +166,10 @@ export class CompactionService extends Service {
     return some
   }
 
-  /** Puts a summary in the place of what stands before the cut, but for the newest message of the user. Without one, only what must go goes. */
+  /**
+   * Puts a summary in the place of what stands before the cut, but for the newest message of the user. Without one,
+   * only what must go goes.
+   */
   private async give(agent: Agent, entries: readonly Entry[], cut: number, must: boolean, signal?: AbortSignal): Promise<'summarised' | 'dropped' | 'kept' | undefined> {
     const ranges = newestOfUser(entries, cut).filter((range) => range.length > 0 && isWhole(range))
     if (ranges.reduce((sum, range) => sum + range.length, 0) < 2) return undefined

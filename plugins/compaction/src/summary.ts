@@ -13,7 +13,9 @@ export interface Asking {
 }
 
 /** A summary, or why there is none. */
-export type Summary = { readonly summary: string; readonly problem?: undefined } | { readonly problem: string; readonly summary?: undefined }
+export type Summary =
+  | { readonly summary: string; readonly problem?: undefined }
+  | { readonly problem: string; readonly summary?: undefined }
 
 /** What may go better another time; the same kinds as those of a request that is retried. */
 const PASSING: ReadonlySet<Failure['kind']> = new Set(['rate-limit', 'server', 'network', 'timeout'])

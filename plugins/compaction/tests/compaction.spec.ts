@@ -59,7 +59,9 @@ describe('compaction', () => {
     const [before, aside] = [h.requests[index - 1]!, h.requests[index]!]
     expect(aside.segments).toMatchObject({ prefix: 1, before: 1, after: 0 })
     const old = before.messages.slice(0, before.messages.length - before.segments.after)
-    expect(aside.messages.slice(0, old.length).map((message) => JSON.stringify(message))).toEqual(old.map((message) => JSON.stringify(message)))
+    expect(aside.messages.slice(0, old.length).map((message) => JSON.stringify(message))).toEqual(
+      old.map((message) => JSON.stringify(message)),
+    )
     expect(aside.tools).toEqual(before.tools)
     expect(said(h)[0]).toMatch(new RegExp(`^${SUMMARY_TITLE.slice(0, 30)}`))
     expect(h.requests.at(-1)!.messages.length).toBeLessThan(12)

@@ -19,7 +19,9 @@ export interface Config {
   /** IANA name of the zone whose day is told. Default: the machine's. */
   readonly timeZone?: string
   /** What the app adds, told in this order. A function is asked ahead of every step; it must give the same where nothing changed. */
-  readonly facts?: Record<string, string> | ((agent: Agent) => Record<string, string | undefined> | Promise<Record<string, string | undefined>>)
+  readonly facts?:
+    | Record<string, string>
+    | ((agent: Agent) => Record<string, string | undefined> | Promise<Record<string, string | undefined>>)
 }
 
 /** A config that cannot be meant. */
@@ -59,7 +61,12 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   ctx.briefing.topic({ key: 'environment', order: 100, content: read, changed: (text) => text.replace(FIRST, () => CHANGED) })
 }
 
-function told(agent: Agent, { timeZone }: Config, state: GitState | undefined, added: Record<string, string | undefined> = {}): string | undefined {
+function told(
+  agent: Agent,
+  { timeZone }: Config,
+  state: GitState | undefined,
+  added: Record<string, string | undefined> = {},
+): string | undefined {
   const facts: Facts = [
     ['date', dayOf(new Date(agent.now), timeZone)],
     ['platform', process.platform],

@@ -59,7 +59,8 @@ function varint(value: number): Buffer {
   return Buffer.from(bytes)
 }
 
-const app = (config: object = {}): Promise<Harness> => harness({ plugins: [BriefingService, [environment, config]] as never, agent: { cwd: folder } })
+const app = (config: object = {}): Promise<Harness> =>
+  harness({ plugins: [BriefingService, [environment, config]] as never, agent: { cwd: folder } })
 const told = (h: Harness): readonly string[] => h.agent.session.entries().filter(({ owner }) => owner === 'environment/environment').map(({ message }) => textOf(message))
 
 describe('environment in history', () => {

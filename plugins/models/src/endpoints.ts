@@ -30,7 +30,13 @@ function toEndpoint(name: string, provider: ProviderConfig, preset: Preset | und
     name,
     base: { url, query: { ...query, ...given.query } },
     traits: (model) => traitsFor(name, model, traits, given),
-    key: () => keyOf({ name, needsKey, ...(given.apiKey !== undefined && { apiKey: given.apiKey }), ...(apiKeyEnv !== undefined && { apiKeyEnv }) }),
+    key: () =>
+      keyOf({
+        name,
+        needsKey,
+        ...(given.apiKey !== undefined && { apiKey: given.apiKey }),
+        ...(apiKeyEnv !== undefined && { apiKeyEnv }),
+      }),
     ...(given.headers && { headers: given.headers }),
     clocks: { idle, firstByte, whole },
     cutsSilently: preset?.cutsSilently === true || /:11434\b/.test(url),

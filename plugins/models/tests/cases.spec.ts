@@ -156,7 +156,12 @@ describe('reasoning goes back as it came (W4)', () => {
     ] }
     const result: Message = { role: 'tool', content: [{ type: 'tool-result', id: 'call12345', name: 'f', content: [{ type: 'text', text: 'ok' }] }] }
     await collect(adapter, request([user('go'), said, result], { config: { model: `${name}/m` }, writers: [undefined, `${name}/m`, undefined] }))
-    const { role: _role, content: _content, tool_calls: _calls, ...fields } = (JSON.parse(bodies[1]!) as { messages: Record<string, unknown>[] }).messages[1]!
+    const {
+      role: _role,
+      content: _content,
+      tool_calls: _calls,
+      ...fields
+    } = (JSON.parse(bodies[1]!) as { messages: Record<string, unknown>[] }).messages[1]!
     expect(fields).toEqual(back)
   })
 })
@@ -210,7 +215,11 @@ describe('an overflow in other words (W10) tells the window (W9)', () => {
     [400, 'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000', 200000],
     [400, 'the request exceeds the available context size (4096 tokens), try increasing it', 4096],
   ])('%i: %s', async (status, message, window) => {
-    const { failure } = await failed(endpoint(await rawServer((_, response) => response.writeHead(status).end(JSON.stringify({ error: { message } })))))
+    const { failure } = await failed(
+      endpoint(
+        await rawServer((_, response) => response.writeHead(status).end(JSON.stringify({ error: { message } }))),
+      ),
+    )
     expect(failure.kind).toBe('overflow')
     expect(failure.window).toBe(window)
   })

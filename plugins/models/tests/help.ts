@@ -81,7 +81,10 @@ export async function collect(adapter: Adapter, sent: Request = request(), blob?
 }
 
 /** The failure of an attempt, and what came before it. */
-export async function failed(adapter: Adapter, sent: Request = request()): Promise<{ failure: Failure; error: ModelError; chunks: Chunk[] }> {
+export async function failed(
+  adapter: Adapter,
+  sent: Request = request(),
+): Promise<{ failure: Failure; error: ModelError; chunks: Chunk[] }> {
   const chunks: Chunk[] = []
   try {
     for await (const chunk of adapter.stream(sent, toolsFor(sent))) chunks.push(chunk)

@@ -21,7 +21,8 @@ describe('a key', () => {
     expect(seen).toEqual([`Bearer ${KEY}`])
     expect(failure).toMatchObject({ kind: 'auth', status: 401, message: expect.stringContaining('[redacted]') })
     const everything = inspect(error, { depth: 20, showHidden: true }) + JSON.stringify(failure) + error.stack
-    for (const form of [KEY, encodeURIComponent(KEY), JSON.stringify(KEY).slice(1, -1), KEY.slice(4, 16)]) expect(everything).not.toContain(form)
+    for (const form of [KEY, encodeURIComponent(KEY), JSON.stringify(KEY).slice(1, -1), KEY.slice(4, 16)])
+      expect(everything).not.toContain(form)
   })
 
   it('that the server echoes in mid-stream, in a page, or in a list of models is not told either', async () => {

@@ -62,15 +62,30 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   })
 }
 
-async function again(agent: Agent, turn: Turn, step: Step, failure: Failure, config: Config, spent: Spent): Promise<ErrorDecision | undefined> {
+async function again(
+  agent: Agent,
+  turn: Turn,
+  step: Step,
+  failure: Failure,
+  config: Config,
+  spent: Spent,
+): Promise<ErrorDecision | undefined> {
   if (failure.kind === 'aborted' || spent.retries >= config.perTurn) return undefined
-  const delay = PASSING.has(failure.kind) && step.attempt < config.attempts ? delayOf(step.attempt, failure, config) : undefined
+  const delay =
+    PASSING.has(failure.kind) && step.attempt < config.attempts ? delayOf(step.attempt, failure, config) : undefined
   const substitute = delay === undefined ? nextSubstitute(agent, config) : undefined
   if (delay === undefined && substitute === undefined) return undefined
   spent.retries++
   agent.session.append({
     type: 'retry/again',
-    data: defined({ turn: turn.number, step: step.number, attempt: step.attempt, kind: failure.kind, delay: delay ?? 0, substitute }),
+    data: defined({
+      turn: turn.number,
+      step: step.number,
+      attempt: step.attempt,
+      kind: failure.kind,
+      delay: delay ?? 0,
+      substitute,
+    }),
   })
   if (substitute !== undefined) return { retry: { config: { model: substitute } } }
   await sleep(delay, undefined, { signal: turn.signal })

@@ -3,10 +3,12 @@ import type { SessionEvent } from '@headrace/session'
 import { type Harness, type Script, harness } from '@headrace/testing'
 import * as retry from '../src/index.ts'
 
-const app = (script: Script, config: object = {}): Promise<Harness> => harness({ script, plugins: [[retry, { base: 1, ...config }]] as never })
+const app = (script: Script, config: object = {}): Promise<Harness> =>
+  harness({ script, plugins: [[retry, { base: 1, ...config }]] as never })
 const again = async (h: Harness): Promise<SessionEvent<'retry/again'>['data'][]> => (await h.events()).flatMap((event) => (event.type === 'retry/again' ? [event.data] : []))
 const models = (h: Harness): string[] => h.requests.map((request) => request.config.model)
-const bytes = (h: Harness): Set<string> => new Set(h.requests.map(({ messages, system, tools }) => JSON.stringify([messages, system, tools])))
+const bytes = (h: Harness): Set<string> =>
+  new Set(h.requests.map(({ messages, system, tools }) => JSON.stringify([messages, system, tools])))
 
 describe('what passes by itself', () => {
   it.each(['rate-limit', 'server', 'network', 'timeout'] as const)('a %s failure is tried again: same boundary, same bytes, new attempt', async (kind) => {
@@ -84,6 +86,11 @@ describe('the delay', () => {
   })
 })
 
-function delayOf(attempt: number, failure: { retryAfter?: number }, config: { base: number; most: number }, luck: number): number | undefined {
+function delayOf(
+  attempt: number,
+  failure: { retryAfter?: number },
+  config: { base: number; most: number },
+  luck: number,
+): number | undefined {
   return retry.delayOf(attempt, failure, config, () => luck)
 }

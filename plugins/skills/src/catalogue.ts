@@ -45,7 +45,10 @@ export function catalogueOf(skills: readonly Skill[], budget: number): string | 
   const longest = longestThatFits(lines.map(({ text }) => text.length), left)
   if (longest >= LEAST) {
     const cut = lines.filter(({ text }) => text.length > longest).length
-    return framed([...skills.map(({ name, description }) => lineOf(name, shortened(description, longest))), shortenedNote(cut, lines.length)])
+    return framed([
+      ...skills.map(({ name, description }) => lineOf(name, shortened(description, longest))),
+      shortenedNote(cut, lines.length),
+    ])
   }
   if (names + NAMES_NOTE.length <= room) return framed([...lines.map(({ name }) => lineOf(name)), NAMES_NOTE])
   return framed(firstNames(lines.map(({ name }) => lineOf(name)), room))

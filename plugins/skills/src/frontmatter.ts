@@ -9,7 +9,10 @@ export interface Frontmatter {
   readonly body: string
 }
 
-/** Takes a text apart at its fences: lines of `---` and perhaps spaces, the first ahead of everything but blank lines. Says which fence is missing. */
+/**
+ * Takes a text apart at its fences: lines of `---` and perhaps spaces, the first ahead of everything but blank lines.
+ * Says which fence is missing.
+ */
 export function splitFrontmatter(text: string): Frontmatter | 'not opened' | 'not closed' {
   const open = /^\s*?---[ \t]*\n/.exec(text)
   if (!open) return 'not opened'
@@ -120,7 +123,10 @@ function valueIn(text: string): Yaml | undefined {
 
 /** More aliases than this expand to is a bomb. */
 const MAX_ALIASES = 20
-/** The parser takes up to 0.1 ms for each indicator of a hostile text, so their number bounds its time. No honest frontmatter comes near. */
+/**
+ * The parser takes up to 0.1 ms for each indicator of a hostile text, so their number bounds its time. No honest
+ * frontmatter comes near.
+ */
 const MAX_MARKS = 500
 const MARKS = /[[\]{},?&*!#]|[:-](?=\s)|\n/g
 /** UTF-16 units. */

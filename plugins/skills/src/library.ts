@@ -72,7 +72,9 @@ export class SkillLibrary implements Skills {
     known.isStale = false
     const { session, cwd } = agent
     const surveys = [await this.indexOf(session, cwd).look(), ...known.nestedIndex ? [await known.nestedIndex.look()] : []]
-    const isSame = known.latest?.surveys.length === surveys.length && surveys.every((survey, index) => survey === known.latest!.surveys[index])
+    const isSame =
+      known.latest?.surveys.length === surveys.length &&
+      surveys.every((survey, index) => survey === known.latest!.surveys[index])
     if (!isSame) known.latest = { surveys, set: surveys.length === 1 ? this.setOf(surveys[0]!) : skillSetOf(surveys) }
     const { set } = known.latest!
     await this.report(agent, set.diagnostics)
@@ -197,6 +199,7 @@ export function skillSetOf(surveys: readonly Survey[]): SkillSet {
 /** Each SKILL.md once, by whatever paths it is reached. */
 function distinct(surveys: readonly Survey[]): Survey['candidates'] {
   const byFile = new Map<string, Survey['candidates'][number]>()
-  for (const candidate of surveys.flatMap(({ candidates }) => candidates)) if (!byFile.has(candidate.read.real)) byFile.set(candidate.read.real, candidate)
+  for (const candidate of surveys.flatMap(({ candidates }) => candidates))
+    if (!byFile.has(candidate.read.real)) byFile.set(candidate.read.real, candidate)
   return [...byFile.values()]
 }

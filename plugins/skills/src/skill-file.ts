@@ -93,8 +93,12 @@ function optional({ values }: Fields, warn: (code: Finding['code'], message: str
   const isModelOnly = flagOf('user-invocable', values, warn) === false
   if (isHidden && isModelOnly) warn('FIELD_INVALID', 'nobody can open it: neither the model nor the user may; remove one of the two fields')
   return {
-    ...(license && { license }), ...(compatibility && { compatibility }), ...(metadata && { metadata }), ...(allowedTools && { allowedTools }),
-    ...(isHidden && { modelInvocable: false }), ...(isModelOnly && { userInvocable: false }),
+    ...(license && { license }),
+    ...(compatibility && { compatibility }),
+    ...(metadata && { metadata }),
+    ...(allowedTools && { allowedTools }),
+    ...(isHidden && { modelInvocable: false }),
+    ...(isModelOnly && { userInvocable: false }),
   }
 }
 

@@ -101,7 +101,8 @@ export class FolderNames {
     this.error = undefined
     this.isDangling = false
     this.stamp = Math.abs(now - changed) > SETTLED ? stamp : undefined
-    const isSame = ({ name, kind }: FolderEntry, index: number): boolean => name === this.list[index]!.name && kind === this.list[index]!.kind
+    const isSame = ({ name, kind }: FolderEntry, index: number): boolean =>
+      name === this.list[index]!.name && kind === this.list[index]!.kind
     return wasWrong || before.length !== this.list.length || !before.every(isSame)
   }
 

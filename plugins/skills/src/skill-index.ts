@@ -38,7 +38,11 @@ export const IN_FOLDER: readonly string[] = [join('.agents', 'skills'), join('.c
 export function rootsOf(cwd: string, config: Config, files: FileSystem): readonly Root[] {
   const home = homedir()
   const configured = config.roots.map((path) => resolve(cwd, expandHome(path)))
-  const project = config.project ? foldersToProject(cwd, config.projectMarkers, files).flatMap((folder) => IN_FOLDER.map((path) => join(folder, path))) : []
+  const project = config.project
+    ? foldersToProject(cwd, config.projectMarkers, files).flatMap((folder) =>
+        IN_FOLDER.map((path) => join(folder, path)),
+      )
+    : []
   const user = config.user ? [join(configHome(), 'headrace', 'skills'), ...IN_FOLDER.map((path) => join(home, path))] : []
   const all = ([['config', configured], ['project', project], ['user', user]] as const).flatMap(([source, paths]) => paths.map((path): Root => ({ path, source })))
   return all.filter(({ path }, index) => all.findIndex((other) => other.path === path) === index)
@@ -151,7 +155,9 @@ class SkillRoot {
   }
 
   get candidates(): readonly Candidate[] {
-    return this.found.flatMap(({ read, path, file, depth }) => (read && depth <= MAX_DEPTH ? [{ source: this.root.source, folder: path, file, read }] : []))
+    return this.found.flatMap(({ read, path, file, depth }) =>
+      read && depth <= MAX_DEPTH ? [{ source: this.root.source, folder: path, file, read }] : [],
+    )
   }
 
   get diagnostics(): readonly Diagnostic[] {

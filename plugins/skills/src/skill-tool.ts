@@ -44,7 +44,13 @@ export function skillTool(library: SkillLibrary, files: FileSystem, config: Conf
 }
 
 /** What a prompt that begins with `/name` brings with it: the skill of that name. Nothing where the user can open none. */
-export async function invokedSkill(agent: Agent, { input }: Submission, library: SkillLibrary, files: FileSystem, config: Config): Promise<string | undefined> {
+export async function invokedSkill(
+  agent: Agent,
+  { input }: Submission,
+  library: SkillLibrary,
+  files: FileSystem,
+  config: Config,
+): Promise<string | undefined> {
   const [first] = input.content
   const name = first?.type === 'text' ? invokedName(first.text) : undefined
   if (name === undefined) return undefined
@@ -109,7 +115,10 @@ function partOf(text: string, offset: number, max: number): string {
   return part.toWellFormed() + note
 }
 
-/** What one who asks for a file of a skill reads, from `offset` on; of a folder, its files. Nothing outside of the skill's folder. @throws SkillError */
+/**
+ * What one who asks for a file of a skill reads, from `offset` on; of a folder, its files. Nothing outside of the
+ * skill's folder. @throws SkillError
+ */
 async function openResource(skill: Skill, path: string, files: FileSystem, config: Config, offset = 0): Promise<string> {
   const shown = `${quoted(path)} of the skill ${skill.name}`
   try {

@@ -35,7 +35,12 @@ export class Slices {
 }
 
 /** Does something to every item, in slices. What takes a while runs beside the others, at most `limit` at a time. */
-export async function each<T>(items: readonly T[], limit: number, slices: Slices, work: (item: T) => Promise<void> | undefined): Promise<void> {
+export async function each<T>(
+  items: readonly T[],
+  limit: number,
+  slices: Slices,
+  work: (item: T) => Promise<void> | undefined,
+): Promise<void> {
   const running = new Set<Promise<void>>()
   slices.start()
   for (const item of items) {

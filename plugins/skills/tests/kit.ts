@@ -46,7 +46,11 @@ export function skillText(name: string, description = `Does ${name}.`, body = `D
 
 /** An app with the plugin and one agent in the project's folder. */
 export async function setup(world: World, config: Partial<skills.Config> = {}, options: HarnessOptions = {}): Promise<Harness> {
-  return harness({ ...options, plugins: [BriefingService, [skills, config], ...options.plugins ?? []], agent: { cwd: world.project, ...options.agent } })
+  return harness({
+    ...options,
+    plugins: [BriefingService, [skills, config], ...(options.plugins ?? [])],
+    agent: { cwd: world.project, ...options.agent },
+  })
 }
 
 /** What the project's folder comes to: names and descriptions of skills, and diagnostics by code. */

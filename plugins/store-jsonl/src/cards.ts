@@ -16,7 +16,8 @@ export interface KeptCard {
 const MODE = 0o700
 
 /**
- * The cards of a store's sessions: `.cards/of/<id>`, and which stand in a folder or under a session: `.cards/in/<sha256 of the folder>/<id>`,
+ * The cards of a store's sessions: `.cards/of/<id>`, and which stand in a folder or under a session: `.cards/in/<sha256
+ * of the folder>/<id>`,
  * `.cards/under/<session>/<id>`. A cache: it may be deleted at any time, and is never synced.
  */
 export class CardFolder {

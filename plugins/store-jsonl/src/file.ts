@@ -4,7 +4,13 @@ import { messageOf } from '@headrace/message'
 import { SessionNotFoundError, StoreError } from '@headrace/session'
 import { type FileLayer, isCode } from './files.ts'
 
-const readInto = promisify(fs.read) as (fd: number, buffer: Buffer, offset: number, length: number, position: number) => Promise<{ readonly bytesRead: number }>
+const readInto = promisify(fs.read) as (
+  fd: number,
+  buffer: Buffer,
+  offset: number,
+  length: number,
+  position: number,
+) => Promise<{ readonly bytesRead: number }>
 
 /** One open log. Whatever is put at its path meanwhile, it stays the same file. */
 export class LogFile {

@@ -33,13 +33,19 @@ function beginsWith(bytes: Buffer, words: Buffer, start = 0): boolean {
  * @param onGap told where events are missing in what was salvaged: what stands behind that is not read
  * @throws LogError that names the line, also for a last one that is cut off
  */
-export async function* readItems(source: AsyncIterable<Uint8Array>, name: string, onGap?: (from: number, to: number) => void): AsyncIterable<LogItem> {
+export async function* readItems(
+  source: AsyncIterable<Uint8Array>,
+  name: string,
+  onGap?: (from: number, to: number) => void,
+): AsyncIterable<LogItem> {
   let line = 0
   let seed: string | undefined
   for await (const { bytes, whole } of linesOf(source)) {
     line++
     if (beginsWith(bytes, GAP)) {
-      const { gap: [from, to] } = JSON.parse(bytes.toString('utf8')) as { gap: readonly [number, number] }
+      const {
+        gap: [from, to],
+      } = JSON.parse(bytes.toString('utf8')) as { gap: readonly [number, number] }
       return onGap?.(from, to)
     }
     try {
@@ -48,7 +54,11 @@ export async function* readItems(source: AsyncIterable<Uint8Array>, name: string
       if (first && 'seq' in first) seed ??= seedOf(first)
       yield* items
     } catch (error) {
-      throw new LogError(`${name}: line ${line}${whole ? '' : ', the last one, may be cut off'}: ${messageOf(error)}`, undefined, 'LOG_LINE')
+      throw new LogError(
+        `${name}: line ${line}${whole ? '' : ', the last one, may be cut off'}: ${messageOf(error)}`,
+        undefined,
+        'LOG_LINE',
+      )
     }
   }
 }

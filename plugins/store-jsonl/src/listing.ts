@@ -116,7 +116,11 @@ export class Listing {
 }
 
 /** Where a card is gone on from: behind the event it was made at, where the log has that; else from the first. */
-async function startOf(file: LogFile, place: Place, kept: KeptCard | undefined): Promise<{ readonly state: CardState; readonly next: number }> {
+async function startOf(
+  file: LogFile,
+  place: Place,
+  kept: KeptCard | undefined,
+): Promise<{ readonly state: CardState; readonly next: number }> {
   const at = kept?.state.at === undefined ? undefined : parseCursor(kept.state.at)
   if (at) {
     const event = await readEvent(file, place, at.seq)

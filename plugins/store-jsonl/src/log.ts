@@ -32,7 +32,12 @@ export interface Bounds {
 }
 
 /** What stands behind a cursor, up to where the log is durable; a `reset` first where the log does not have the cursor. */
-export async function* readBehind(file: LogFile, place: Place, from: Cursor | undefined, { size, before }: Bounds): AsyncGenerator<Followed> {
+export async function* readBehind(
+  file: LogFile,
+  place: Place,
+  from: Cursor | undefined,
+  { size, before }: Bounds,
+): AsyncGenerator<Followed> {
   let next = 0
   if (from !== undefined) {
     const { seq } = parseCursor(from)!
@@ -56,7 +61,8 @@ export async function findKey(file: LogFile, place: Place, path: string, key: st
     if (event && keyedPrompts([event])[0]?.key === key) return prompt
   }
   let found: KeptKey | undefined
-  for await (const events of readEvents(file, place, 0, known?.from ?? Infinity)) found = keyedPrompts(events).find((prompt) => prompt.key === key) ?? found
+  for await (const events of readEvents(file, place, 0, known?.from ?? Infinity))
+    found = keyedPrompts(events).find((prompt) => prompt.key === key) ?? found
   return found
 }
 

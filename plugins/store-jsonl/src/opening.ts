@@ -29,7 +29,11 @@ export async function repair(files: FileLayer, file: LogFile, place: Place): Pro
 }
 
 /** Gives what is read of a log, and closes it, whoever stops first. @throws SessionNotFoundError, StoreError */
-export async function* reading<T>(files: FileLayer, place: Place, read: (file: LogFile, place: Place) => AsyncIterable<T>): AsyncGenerator<T> {
+export async function* reading<T>(
+  files: FileLayer,
+  place: Place,
+  read: (file: LogFile, place: Place) => AsyncIterable<T>,
+): AsyncGenerator<T> {
   const file = LogFile.open(files, place.id, place.path)
   try {
     yield* read(file, place)

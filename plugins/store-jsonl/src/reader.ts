@@ -52,7 +52,11 @@ export class LogReader {
   private seed: string | undefined
   private looked = -1
 
-  constructor(file: LogFile, place: Place, { start = BEGINNING, skips = () => false, tail = true, size = Infinity, onLeftOut }: ReaderOptions = {}) {
+  constructor(
+    file: LogFile,
+    place: Place,
+    { start = BEGINNING, skips = () => false, tail = true, size = Infinity, onLeftOut }: ReaderOptions = {},
+  ) {
     this.file = file
     this.place = place
     this.base = start.offset
@@ -95,7 +99,10 @@ export class LogReader {
   }
 
   /** The events of the whole lines in the buffer, which then begins with what is left. The first newline is not before `searched`. */
-  private takeLines(searched: number): { readonly events: readonly SessionEvent[]; readonly problem?: { readonly error: unknown } } {
+  private takeLines(searched: number): {
+    readonly events: readonly SessionEvent[]
+    readonly problem?: { readonly error: unknown }
+  } {
     const bytes = this.buffer.subarray(0, this.filled)
     const events: SessionEvent[] = []
     let start = 0
@@ -205,7 +212,11 @@ export async function startOf(file: LogFile, place: Place, seq: number): Promise
 }
 
 /** The first line that begins behind an offset and before an end, and the seq it says. */
-async function lineBehind(file: LogFile, offset: number, end: number): Promise<{ readonly offset: number; readonly seq: number | undefined } | undefined> {
+async function lineBehind(
+  file: LogFile,
+  offset: number,
+  end: number,
+): Promise<{ readonly offset: number; readonly seq: number | undefined } | undefined> {
   for (let from = offset; from < end; from += NEAR) {
     const bytes = await file.bytes(from, Math.min(end, from + NEAR))
     const at = bytes.indexOf(NEWLINE)

@@ -22,7 +22,8 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
 /**
  * Every sound event of a log file, an export or a store's own, however damaged, also where something gave it other line ends or a byte
- * order mark; and what was left out, in its place. A line is sound by itself: its sum matches, its events are events and come behind the others.
+ * order mark; and what was left out, in its place. A line is sound by itself: its sum matches, its events are events
+ * and come behind the others.
  */
 export async function* salvageLog(path: string): AsyncGenerator<LogItem | { readonly lost: Lost }> {
   let seed: string | undefined

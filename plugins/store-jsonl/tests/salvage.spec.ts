@@ -45,7 +45,13 @@ describe('salvageLog', () => {
     writeFileSync(log.path, [lines[0], lines[1]!.replace('one', 'two'), lines[2], 'rubbish', lines[1], lines[3], '{"seq":5,'].join('\n'))
     const { seqs, lost } = await salvaged(log.path)
     expect(seqs).toEqual([0, 2, 3, 4])
-    expect(lost.map(({ line, missing }) => [line, missing])).toEqual([[2, undefined], [3, [1, 1]], [4, undefined], [5, undefined], [7, undefined]])
+    expect(lost.map(({ line, missing }) => [line, missing])).toEqual([
+      [2, undefined],
+      [3, [1, 1]],
+      [4, undefined],
+      [5, undefined],
+      [7, undefined],
+    ])
     expect(lost.map(({ why }) => why).join('\n')).toMatch(/^its checksum .*\nevent 1 is missing .*\n.*\nevent 1 stands twice.*\n.*the last line, perhaps cut off/)
   })
 

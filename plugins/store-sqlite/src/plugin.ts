@@ -26,7 +26,10 @@ export const Config: z<Partial<Config>, Config> = strict(z.object({
   busyTimeout: z.natural().default(BUSY_TIMEOUT).description('Milliseconds to wait while another process writes.'),
 }))
 
-export async function* apply(ctx: Context, { file = defaultFile(), fsync, busyTimeout }: Config): AsyncGenerator<() => Promise<void>, void, void> {
+export async function* apply(
+  ctx: Context,
+  { file = defaultFile(), fsync, busyTimeout }: Config,
+): AsyncGenerator<() => Promise<void>, void, void> {
   const store = new SqliteStore({ file, fsync, busyTimeout })
   yield () => store.close()
   await store.open()

@@ -22,7 +22,12 @@ interface Page {
 }
 
 /** Events of a log, from a seq to before another, as far as it goes when reading begins. */
-export async function* readBetween(id: string, from: number, to: number, open: () => Promise<Database>): AsyncGenerator<readonly SessionEvent[]> {
+export async function* readBetween(
+  id: string,
+  from: number,
+  to: number,
+  open: () => Promise<Database>,
+): AsyncGenerator<readonly SessionEvent[]> {
   const row = endOf(await open(), id)
   yield* readPages({ id, key: row.key, next: Math.max(0, from), end: Math.min(to, row.next) }, open)
 }
@@ -40,14 +45,20 @@ export async function* readBatches(id: string, open: () => Promise<Database>): A
 }
 
 /** Page after page. @throws as {@link readBatches} */
-export async function* readPages({ id, key, next: from, end }: Range, open: () => Promise<Database>): AsyncGenerator<readonly SessionEvent[]> {
+export async function* readPages(
+  { id, key, next: from, end }: Range,
+  open: () => Promise<Database>,
+): AsyncGenerator<readonly SessionEvent[]> {
   for (let next = from; next < end;) {
     const database = await open()
     const { events, problem } = readPage(database, { id, key, next, end })
     if (events.length > 0) yield events
     next += events.length
     // A log that was removed meanwhile is not a damaged one.
-    if (problem) throw database.statements.byKey.get(key) ? damaged(database, id, next, problem.error) : new SessionNotFoundError(id)
+    if (problem)
+      throw database.statements.byKey.get(key)
+        ? damaged(database, id, next, problem.error)
+        : new SessionNotFoundError(id)
   }
 }
 
@@ -56,7 +67,12 @@ export async function* readPages({ id, key, next: from, end }: Range, open: () =
  *
  * @param durable of the writer in this process; where there is none, what is given is synced here first: whoever wrote it may be dead
  */
-export async function* readBehind(database: Database, row: SessionRow, from: Cursor | undefined, durable: number | undefined): AsyncGenerator<Followed> {
+export async function* readBehind(
+  database: Database,
+  row: SessionRow,
+  from: Cursor | undefined,
+  durable: number | undefined,
+): AsyncGenerator<Followed> {
   const { id, key, next: length } = row
   const end = Math.min(length, durable ?? length)
   let next = 0
@@ -68,7 +84,8 @@ export async function* readBehind(database: Database, row: SessionRow, from: Cur
   }
   if (next >= end) return
   if (durable === undefined) await database.flushAll()
-  for await (const events of readPages({ id, key, next, end }, () => Promise.resolve(database))) yield { events, cursor: cursorOf(id, events.at(-1)!) }
+  for await (const events of readPages({ id, key, next, end }, () => Promise.resolve(database)))
+    yield { events, cursor: cursorOf(id, events.at(-1)!) }
 }
 
 /** A session's row, after its last event was compared with it. @throws SessionNotFoundError, StoreError */

@@ -10,7 +10,11 @@ import { turns } from '@headrace/testing/gate'
 import { append, driver, list, openStore, opening, placeOf, prompt, read, sql, temporaryFolder, write } from './logs.ts'
 
 /** A store whose disk forgets what was not synced. */
-function powerCut(): { readonly store: SqliteStore; readonly syncs: () => number; readonly cut: (reached?: (tail: Buffer) => Buffer) => SqliteStore } {
+function powerCut(): {
+  readonly store: SqliteStore
+  readonly syncs: () => number
+  readonly cut: (reached?: (tail: Buffer) => Buffer) => SqliteStore
+} {
   const file = join(temporaryFolder(), 'state', 'sessions.sqlite')
   let durable = Buffer.alloc(0)
   let syncs = 0
@@ -26,7 +30,10 @@ function powerCut(): { readonly store: SqliteStore; readonly syncs: () => number
     const copy = join(temporaryFolder(), 'sessions.sqlite')
     // The database itself holds what checkpoints moved there, each synced by SQLite.
     writeFileSync(copy, readFileSync(file))
-    writeFileSync(`${copy}-wal`, Buffer.concat([durable, reached(readFileSync(`${file}-wal`).subarray(durable.length))]))
+    writeFileSync(
+      `${copy}-wal`,
+      Buffer.concat([durable, reached(readFileSync(`${file}-wal`).subarray(durable.length))]),
+    )
     const after = openStore({ file: copy, fsync: 'barrier' })
     // Another boot, by which no holder lives.
     sql(after, 'UPDATE sessions SET holder = NULL')
@@ -46,7 +53,9 @@ function failing(): { readonly store: SqliteStore; readonly disk: { fails: boole
 
 /** Lets the database take so many more pages. */
 async function limit(store: SqliteStore, more: number): Promise<void> {
-  const { handle } = await (store as unknown as { database(): Promise<{ handle: { pragma(text: string, options?: object): unknown } }> }).database()
+  const { handle } = await (
+    store as unknown as { database(): Promise<{ handle: { pragma(text: string, options?: object): unknown } }> }
+  ).database()
   handle.pragma(`max_page_count = ${more === Infinity ? 4294967294 : (handle.pragma('page_count', { simple: true }) as number) + more}`)
 }
 
@@ -206,7 +215,11 @@ describe('a full disk', () => {
     // No file may become longer than that: a real write fails half-way.
     const child = spawn('bash', ['-c', 'ulimit -f 300 && exec "$@"', 'bash', process.execPath, ...StoreProcess.args(placeOf({ file }), 'fill', 'a')], { stdio: ['ignore', 'pipe', 'inherit'] })
     const [output] = await Promise.all([text(child.stdout), once(child, 'close')])
-    const { kept, first, second } = JSON.parse(output) as { kept: number; first: { code: string; message: string }; second: { code: string } }
+    const { kept, first, second } = JSON.parse(output) as {
+      kept: number
+      first: { code: string; message: string }
+      second: { code: string }
+    }
     expect(first.code).toMatch(/^STORE_/)
     expect(first.message).toContain('cannot be written')
     expect(second.code).toMatch(/^STORE_/)

@@ -50,7 +50,11 @@ export function append(lease: Lease, seq: number, ...drafts: readonly EventDraft
 }
 
 /** Writes a log and gives its lease back. */
-export async function write(store: SessionStore, id: string, ...appends: readonly (readonly EventDraft[])[]): Promise<readonly SessionEvent[]> {
+export async function write(
+  store: SessionStore,
+  id: string,
+  ...appends: readonly (readonly EventDraft[])[]
+): Promise<readonly SessionEvent[]> {
   const lease = await store.create(id)
   const events: SessionEvent[] = []
   for (const drafts of appends) events.push(...append(lease, events.length, ...drafts))

@@ -38,7 +38,10 @@ export interface CommandEnd {
 /** How long output is waited for once the shell has exited: longer only takes a process it left behind, which holds the pipe. */
 const DRAIN = 250
 
-/** The shell starts itself once more with both outputs in one pipe, so that their lines keep their order. `--`: a command may begin with `-`. */
+/**
+ * The shell starts itself once more with both outputs in one pipe, so that their lines keep their order. `--`: a
+ * command may begin with `-`.
+ */
 const BOTH_IN_ONE = 'exec "$0" -c -- "$1" "$0" 2>&1'
 
 /** Runs a command in a process group of its own, without input. Everything it started ends with it. */
@@ -125,8 +128,8 @@ function stopper(id: number, { timeout, killGrace, signals }: CommandOptions): S
 const SECRET = /(?:^|_)(?:API)?KEYS?(?:_|$)|TOKEN|SECRET|PASSWORD|PASSWD|_PWD|PASSPHRASE|CREDENTIAL|_AUTH(?:_CONFIG)?$/i
 
 /**
- * Nobody sits at the terminal of a command: editors take what is there, pagers show all, and who asks for a password is told no. Git commits
- * without a message would wait for an editor until their time is up.
+ * Nobody sits at the terminal of a command: editors take what is there, pagers show all, and who asks for a password is
+ * told no. Git commits without a message would wait for an editor until their time is up.
  */
 const UNATTENDED: Readonly<Record<string, string>> = {
   EDITOR: 'true', VISUAL: 'true', GIT_EDITOR: 'true', GIT_SEQUENCE_EDITOR: 'true',

@@ -81,7 +81,12 @@ function mustBeSame(expected: Stats, now: Stats | undefined, place: Place): void
   if (!isSame) throw new WorkspaceError('CHANGED', `${place.shown} was changed by someone else meanwhile; nothing was written. Read it again.`)
 }
 
-async function writeAside(folder: PinnedFolder, bytes: Uint8Array, old: Stats | undefined, done: (temporary: string) => Promise<void>): Promise<void> {
+async function writeAside(
+  folder: PinnedFolder,
+  bytes: Uint8Array,
+  old: Stats | undefined,
+  done: (temporary: string) => Promise<void>,
+): Promise<void> {
   const temporary = join(folder.path, `.${randomBytes(8).toString('hex')}.tmp`)
   const handle = await open(temporary, CREATE, 0o666)
   try {

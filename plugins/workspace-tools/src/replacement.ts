@@ -47,8 +47,16 @@ interface Place {
   readonly end: number
 }
 
-/** With `all` the places to replace, which do not overlap; without it every place, so that none of two is picked by chance. Nothing where there is none. */
-function findIn(text: string, old: string, folding: Folding, all: boolean): { readonly places: readonly Place[]; readonly folding: Folding } | undefined {
+/**
+ * With `all` the places to replace, which do not overlap; without it every place, so that none of two is picked by
+ * chance. Nothing where there is none.
+ */
+function findIn(
+  text: string,
+  old: string,
+  folding: Folding,
+  all: boolean,
+): { readonly places: readonly Place[]; readonly folding: Folding } | undefined {
   const folded = fold(text, folding)
   const wanted = fold(old, folding).text
   const places: Place[] = []
@@ -73,8 +81,8 @@ function splice(text: string, places: readonly Place[], old: string, put: string
 }
 
 /**
- * What stands in a place after the edit: the new text, but what it begins and ends with as the old one does is kept as it is in the file, and
- * so are line breaks, one by one.
+ * What stands in a place after the edit: the new text, but what it begins and ends with as the old one does is kept as
+ * it is in the file, and so are line breaks, one by one.
  */
 function putFor(there: string, old: string, put: string, folding: Folding, lineBreak: string): string {
   const [here, before, after] = [fold(there, folding), fold(old, folding).text, put.replace(BREAK, '\n')]
@@ -85,7 +93,11 @@ function putFor(there: string, old: string, put: string, folding: Folding, lineB
   let tail = 0
   const room = Math.min(before.length, folded.text.length) - head
   while (tail < room && before.at(-1 - tail) === folded.text.at(-1 - tail)) tail++
-  while (tail > 0 && (here.originalAt(before.length - tail) === undefined || folded.originalAt(folded.text.length - tail) === undefined)) tail--
+  while (
+    tail > 0 &&
+    (here.originalAt(before.length - tail) === undefined || folded.originalAt(folded.text.length - tail) === undefined)
+  )
+    tail--
   const [start, end] = [here.originalAt(head)!, here.originalAt(before.length - tail)!]
   const middle = after.slice(folded.originalAt(head), folded.originalAt(folded.text.length - tail))
   const breaks = there.slice(start, end).match(/\r\n?|\n/g) ?? []

@@ -109,7 +109,15 @@ async function outerIgnores(start: string, { top, inFolder = byPath }: WalkOptio
   const read = folders.map((folder) => inFolder(folder, (path) => readIgnore(path, folder)).catch(() => undefined))
   const ignores = (await Promise.all(read)).filter((ignore) => ignore !== undefined)
   const steps = [...folders.slice(1), start]
-  return steps.some((step) => isIgnored(step, true, ignores.filter(({ folder }) => step !== folder && isInside(folder, step)))) ? [] : ignores
+  return steps.some((step) =>
+    isIgnored(
+      step,
+      true,
+      ignores.filter(({ folder }) => step !== folder && isInside(folder, step)),
+    ),
+  )
+    ? []
+    : ignores
 }
 
 async function readIgnore(path: string, folder: string): Promise<Ignore | undefined> {

@@ -163,7 +163,10 @@ export interface Agent {
   /** Takes back a prompt that waits. */
   withdraw(prompt: number, reason?: string): void
 
-  /** Ends the turn that runs, or that is open and waits for a slot. Steers that wait are withdrawn; prompts are kept, unless `queue` says otherwise. */
+  /**
+   * Ends the turn that runs, or that is open and waits for a slot. Steers that wait are withdrawn; prompts are kept,
+   * unless `queue` says otherwise.
+   */
   cancel(reason?: string, options?: CancelOptions): void
 
   /** Runs what waits in the queue; needed after a resume. */

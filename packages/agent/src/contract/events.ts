@@ -10,7 +10,10 @@ export interface RequestMessages {
   readonly after: readonly ContributionInput[]
 }
 
-/** Something that went wrong and did not stop the agent: who, where, what. Also in Cordis' log. `unknown`: `seam` is no event that there is. */
+/**
+ * Something that went wrong and did not stop the agent: who, where, what. Also in Cordis' log. `unknown`: `seam` is no
+ * event that there is.
+ */
 export interface Report {
   readonly kind: 'lost' | 'late' | 'failed' | 'repaired' | 'loading' | 'unknown'
   readonly plugin: string

@@ -33,11 +33,14 @@ export interface Settings {
   /** Milliseconds a tool has to finish after its signal was aborted. */
   readonly grace: number
   /**
-   * A lost contribution, or a broken listener of `tools/post-execute`, is an error that ends the step; and each request is checked against a
-   * second fold of the log. Default: unless `NODE_ENV` is `production`.
+   * A lost contribution, or a broken listener of `tools/post-execute`, is an error that ends the step; and each request
+   * is checked against a second fold of the log. Default: unless `NODE_ENV` is `production`.
    */
   readonly strict: boolean
-  /** Says nothing on stderr. Otherwise warnings and errors of Cordis' log are a line each there, while the app has no exporter of its own. */
+  /**
+   * Says nothing on stderr. Otherwise warnings and errors of Cordis' log are a line each there, while the app has no
+   * exporter of its own.
+   */
   readonly quiet: boolean
 }
 

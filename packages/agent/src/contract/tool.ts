@@ -27,7 +27,10 @@ export interface ToolRun {
   readonly signal: AbortSignal
 }
 
-/** What a tool gives back: text or blocks, an outcome (`{ content }` of blocks, or with `error: true`), or any other JSON, which is shown as text. */
+/**
+ * What a tool gives back: text or blocks, an outcome (`{ content }` of blocks, or with `error: true`), or any other
+ * JSON, which is shown as text.
+ */
 export type ToolOutput = ContentInput | ToolFailure | object | number | boolean | null | undefined
 
 /** An error the model is told of. Throwing does the same. */

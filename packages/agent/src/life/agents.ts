@@ -15,7 +15,16 @@ import { AgentCore, type CoreOptions, type Shared } from './core.ts'
 import { checkSeed, toSeed } from './seed.ts'
 import { TurnSlots } from './turn-slots.ts'
 
-const SHARED = namesOf<AgentOptions>({ cwd: true, model: true, config: true, limits: true, strict: true, context: true, budget: true, seed: true })
+const SHARED = namesOf<AgentOptions>({
+  cwd: true,
+  model: true,
+  config: true,
+  limits: true,
+  strict: true,
+  context: true,
+  budget: true,
+  seed: true,
+})
 
 /** What the agents of an app are made from. */
 export interface AgentsOptions extends Pick<Shared, 'ctx' | 'llm' | 'tools' | 'system'> {
@@ -71,7 +80,11 @@ export class Agents {
     checkOptions('agents.create', options, [...SHARED, 'id', 'under', 'kind', 'title', 'tools'])
     const cwd = resolve(options.cwd ?? process.cwd())
     const { limits, under, kind, title, tools } = options
-    const { settings, tools: choice } = boundsOf(this.settings, defined({ limits: limits && toGiven(limits), tools: checkChoice(tools) }), options)
+    const { settings, tools: choice } = boundsOf(
+      this.settings,
+      defined({ limits: limits && toGiven(limits), tools: checkChoice(tools) }),
+      options,
+    )
     const store = this.store()
     const explicit = explicitOf(options)
     const config = { ...this.defaults, ...resolveModel(explicit, this.defaults.model) }

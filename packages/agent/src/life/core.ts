@@ -122,7 +122,13 @@ export class AgentCore implements TurnHost {
       session, contexts: this.contexts.log, reporter: this.reporter, limit: settings.limits.queue, stop: (reason) => this.stop(reason),
     })
     const loop = new Loop(this)
-    this.driver = new Driver({ session, slots: options.slots, held: options.resumed, turn: () => loop.turn(), fail: (error) => this.fail(error) })
+    this.driver = new Driver({
+      session,
+      slots: options.slots,
+      held: options.resumed,
+      turn: () => loop.turn(),
+      fail: (error) => this.fail(error),
+    })
     session.live.onError = (error) => this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session.live', problem: messageOf(error) })
     session.live.on('event', (event) => this.tell(event))
     session.live.on('chunk', (chunk) => { for (const pending of this.following) pending.push(chunk) })

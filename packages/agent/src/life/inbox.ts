@@ -1,5 +1,14 @@
 import {
-  type CallConfig, type Contribution, type ContributionInput, type MessageInput, type Owner, type UserMessage, isBlank, keyOf, toContent, toContribution,
+  type CallConfig,
+  type Contribution,
+  type ContributionInput,
+  type MessageInput,
+  type Owner,
+  type UserMessage,
+  isBlank,
+  keyOf,
+  toContent,
+  toContribution,
   toMessage,
 } from '@headrace/message'
 import type { ContextLog, RunContext } from '@headrace/run-context'
@@ -50,7 +59,14 @@ export class Inbox {
     const owner = plugin === 'app' ? 'user' : ownerOf(plugin, undefined, 'prompt')
     const { seq } = this.session.append({
       type: 'prompt/queued',
-      data: { input: message, owner, ...(steer && { steer: true as const }), ...(context && { context: this.contexts.encode(context, this.session.length) }), ...(config && { config }), ...(output && { output: output.schema }) },
+      data: {
+        input: message,
+        owner,
+        ...(steer && { steer: true as const }),
+        ...(context && { context: this.contexts.encode(context, this.session.length) }),
+        ...(config && { config }),
+        ...(output && { output: output.schema }),
+      },
     })
     const pending = pendingTurn(seq, this.session.flush(), (reason) => this.cancel(seq, reason))
     // A listener may have taken it back while it was appended.

@@ -41,7 +41,13 @@ export function mergeList(returned: unknown, from: Hook, below: readonly Piece[]
   const list: unknown = overriding ? returned.value : returned
   if (!isList(list)) throw new TypeError(`returned ${describe(list)}, not a list of messages`)
   // What most listeners return: what the others contributed, as `next()` gave it.
-  if (!overriding && (called || decides) && list.length === below.length && below.every((piece, index) => piece.message === list[index])) return below
+  if (
+    !overriding &&
+    (called || decides) &&
+    list.length === below.length &&
+    below.every((piece, index) => piece.message === list[index])
+  )
+    return below
   const left = new Map(below.map((piece) => [piece, piece.message]))
   const pieces: Piece[] = []
   const added: unknown[] = []
@@ -69,17 +75,31 @@ export function mergeList(returned: unknown, from: Hook, below: readonly Piece[]
     if (same) left.delete(same)
     if (!isBlank(message)) pieces.push(same ?? { ...at, message, owner: ownerOf(plugin, own ?? contributor?.key, key), source: from })
   }
-  if (overriding) (override ?? reporter.override)({ plugin, seam, reason: returned.reason, dropped: [...left.keys()].map((piece) => piece.owner) })
+  if (overriding)
+    (override ?? reporter.override)({
+      plugin,
+      seam,
+      reason: returned.reason,
+      dropped: [...left.keys()].map((piece) => piece.owner),
+    })
   else if (!decides) {
     if (!called) reporter.lost(plugin, seam, 'it did not call next()')
     else if (repeated > 0) reporter.lost(plugin, seam, `it repeated ${repeated} of the others' messages`)
-    else if (left.size > 0) reporter.lost(plugin, seam, `it dropped what ${[...left.keys()].map((piece) => piece.owner).join(', ')} contributed`)
+    else if (left.size > 0)
+      reporter.lost(
+        plugin,
+        seam,
+        `it dropped what ${[...left.keys()].map((piece) => piece.owner).join(', ')} contributed`,
+      )
     pieces.push(...left.keys())
   }
   return pieces
 }
 
-/** Pieces in the order of the wire: `(order, plugin, key)`, ties between fibers by the digest of their first message, each listener's as returned. */
+/**
+ * Pieces in the order of the wire: `(order, plugin, key)`, ties between fibers by the digest of their first message,
+ * each listener's as returned.
+ */
 export function wireOrder(pieces: readonly Piece[]): readonly Piece[] {
   if (pieces.length < 2) return pieces
   const groups = new Map<Hook, Piece[]>()

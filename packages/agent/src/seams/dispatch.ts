@@ -79,7 +79,14 @@ export async function dispatchSeam<T>(run: SeamRun, rule: SeamRule<T>, inner: ()
   }
 }
 
-async function listen<T>(run: SeamRun, rule: SeamRule<T>, hook: Hook, guards: Set<Guard>, ended: () => boolean, enterNext: () => Promise<T>): Promise<T> {
+async function listen<T>(
+  run: SeamRun,
+  rule: SeamRule<T>,
+  hook: Hook,
+  guards: Set<Guard>,
+  ended: () => boolean,
+  enterNext: () => Promise<T>,
+): Promise<T> {
   const plugin = pluginOfHook(hook)
   const fail = (problem: string, cause?: unknown): SeamError => new SeamError(plugin, run.seam, problem, { cause })
   const guard = new Guard(run, hook, () => fail(`it did not finish within ${run.deadline} ms`))
@@ -95,13 +102,16 @@ async function listen<T>(run: SeamRun, rule: SeamRule<T>, hook: Hook, guards: Se
     if (ended() || guard.over) throw fail('it called next() after the seam had ended')
     if (below) throw (misuse = fail('it called next() twice'))
     guard.pause()
-    return pass().then((value) => {
-      guard.resume()
-      return (shown = rule.show ? rule.show(value) : value)
-    }, (error: unknown) => {
-      guard.resume()
-      throw error
-    })
+    return pass().then(
+      (value) => {
+        guard.resume()
+        return (shown = rule.show ? rule.show(value) : value)
+      },
+      (error: unknown) => {
+        guard.resume()
+        throw error
+      },
+    )
   }
   const next = (): Promise<unknown> => {
     try {

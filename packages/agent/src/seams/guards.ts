@@ -9,7 +9,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A promise, a date or an instance of a class has none of the fields that a seam looks for, and would be taken for one that says nothing. */
+/**
+ * A promise, a date or an instance of a class has none of the fields that a seam looks for, and would be taken for one
+ * that says nothing.
+ */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   return isObject(value) && isPlain(value)
 }

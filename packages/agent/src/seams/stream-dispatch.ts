@@ -11,7 +11,11 @@ const seam = 'llm/stream'
  * `llm/stream`: an onion of streams; synchronous, since what is awaited is the stream. What comes from further in passes as it is; a
  * listener that throws itself, at once or while it streams, is named.
  */
-export function dispatchStream(hooks: readonly Hook[], args: (plugin: string) => readonly unknown[], inner: () => AsyncIterable<Chunk>): AsyncIterable<Chunk> {
+export function dispatchStream(
+  hooks: readonly Hook[],
+  args: (plugin: string) => readonly unknown[],
+  inner: () => AsyncIterable<Chunk>,
+): AsyncIterable<Chunk> {
   const enter = (index: number): AsyncIterable<Chunk> => {
     const hook = hooks[index]
     if (!hook) return inner()
@@ -21,19 +25,25 @@ export function dispatchStream(hooks: readonly Hook[], args: (plugin: string) =>
     const next = (): AsyncIterable<Chunk> => {
       if (called) throw new SeamError(plugin, seam, 'it called next() twice')
       called = true
-      return guarded(() => enter(index + 1), (error) => {
-        passing.add(error)
-        return error
-      })
+      return guarded(
+        () => enter(index + 1),
+        (error) => {
+          passing.add(error)
+          return error
+        },
+      )
     }
     const open = (): AsyncIterable<Chunk> => {
       const stream: unknown = hook.callback.apply(null, [...args(plugin), next])
-      if (typeof stream === 'object' && stream !== null && Symbol.asyncIterator in stream) return stream as AsyncIterable<Chunk>
+      if (typeof stream === 'object' && stream !== null && Symbol.asyncIterator in stream)
+        return stream as AsyncIterable<Chunk>
       disown(stream)
       throw new SeamError(plugin, seam, `returned ${describe(stream)}, not an async iterable`)
     }
     const told = (error: unknown): boolean => passing.has(error) || isA(error, ModelError) || isA(error, SeamError)
-    return guarded(open, (error) => (told(error) ? error : new SeamError(plugin, seam, problemOf(error), { cause: error })))
+    return guarded(open, (error) =>
+      told(error) ? error : new SeamError(plugin, seam, problemOf(error), { cause: error }),
+    )
   }
   return enter(0)
 }

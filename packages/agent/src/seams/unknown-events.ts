@@ -3,7 +3,10 @@ import { nearest } from '@headrace/message'
 import { type Hook, Hooks, pluginOfHook } from './hooks.ts'
 import type { Reporter } from './report.ts'
 
-/** Every event under a name of ours; a test holds them to what is declared. Those of the loader and of skills are here as a slip in them is as silent. */
+/**
+ * Every event under a name of ours; a test holds them to what is declared. Those of the loader and of skills are here
+ * as a slip in them is as silent.
+ */
 export const EVENTS: readonly string[] = Object.freeze([
   'agent/prompt-submit', 'agent/pre-step', 'agent/session-prefix', 'agent/request', 'agent/request-messages', 'agent/request-error', 'agent/turn-stopping', 'agent/report',
   'tools/pre-execute', 'tools/ask', 'tools/execute', 'tools/post-execute', 'llm/stream', 'session/event', 'loader/report', 'skills/diagnostic',

@@ -54,7 +54,13 @@ function toCall(given: Record<string, unknown>): Chunk {
 function toUsage(given: unknown): Usage {
   const { input, cached, written, output, reasoning } = isObject(given) ? given : {}
   const count = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0)
-  return { input: count(input), cached: count(cached), written: count(written), output: count(output), ...(reasoning !== undefined && { reasoning: count(reasoning) }) }
+  return {
+    input: count(input),
+    cached: count(cached),
+    written: count(written),
+    output: count(output),
+    ...(reasoning !== undefined && { reasoning: count(reasoning) }),
+  }
 }
 
 /** A proof that is none is left out; the answer stands. */
@@ -66,7 +72,11 @@ function isDigest(value: unknown): boolean {
 function toAdapter(given: unknown): AdapterRecord | undefined {
   if (!isObject(given)) return undefined
   const [name, version] = [textOf(given.name), textOf(given.version)]
-  return name === undefined || version === undefined ? undefined : Object.freeze(defined({ name, version, options: isDigest(given.options) ? given.options as string : undefined }))
+  return name === undefined || version === undefined
+    ? undefined
+    : Object.freeze(
+        defined({ name, version, options: isDigest(given.options) ? (given.options as string) : undefined }),
+      )
 }
 
 /** What a provider calls its things, no longer than a name is. */

@@ -5,7 +5,10 @@ import type { OwnedConfig, Session } from '@headrace/session'
 export function withFields(base: OwnedConfig, fields: Partial<CallConfig>, owner: Owner): OwnedConfig {
   const names = Object.keys(fields)
   if (names.length === 0) return base
-  return { config: copyJson({ ...base.config, ...resolveModel(fields, base.config.model) }), owners: { ...base.owners, ...Object.fromEntries(names.map((name) => [name, owner])) } }
+  return {
+    config: copyJson({ ...base.config, ...resolveModel(fields, base.config.model) }),
+    owners: { ...base.owners, ...Object.fromEntries(names.map((name) => [name, owner])) },
+  }
 }
 
 /**

@@ -15,7 +15,10 @@ export interface Boundary {
   readonly tools: ToolsSnapshot
 }
 
-/** What stands around the history for one step, all attempts of it: in the order of the wire, a RunContext outermost towards the history's ends. */
+/**
+ * What stands around the history for one step, all attempts of it: in the order of the wire, a RunContext outermost
+ * towards the history's ends.
+ */
 export interface Framing {
   readonly before: readonly Contribution[]
   readonly after: readonly Contribution[]

@@ -181,7 +181,15 @@ export class Loop {
       framing ??= frame(await seams.requestMessages(turn, step), running.context)
       if (++running.requests > host.settings.limits.requests) throw new LimitError('requests', host.settings.limits.requests)
       const header = compose(at, host.header.prefix!, config, framing)
-      const result = this.refusal(running, header, at) ?? await this.dispatch(running, step, at, header, (substitute ?? own) && compose(at, host.header.prefix!, seed, framing))
+      const result =
+        this.refusal(running, header, at) ??
+        (await this.dispatch(
+          running,
+          step,
+          at,
+          header,
+          (substitute ?? own) && compose(at, host.header.prefix!, seed, framing),
+        ))
       if (typeof result === 'number') return result
       const decision = await seams.requestError(turn, step, result)
       if (decision === 'restep') return decision

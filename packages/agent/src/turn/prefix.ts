@@ -14,7 +14,11 @@ export interface Prefix {
 
 export function prefixOf(pieces: readonly Piece[], listeners: readonly Hook[]): Prefix {
   const ordered = wireOrder(pieces)
-  return { messages: copyList(ordered.map((piece) => piece.message)), owners: copyList(ordered.map((piece) => piece.owner)), listeners: new Set(listeners) }
+  return {
+    messages: copyList(ordered.map((piece) => piece.message)),
+    owners: copyList(ordered.map((piece) => piece.owner)),
+    listeners: new Set(listeners),
+  }
 }
 
 /** The prefix that the log's last request had; none where it has no request yet. */

@@ -24,11 +24,21 @@ const OPTIONS = namesOf<AskOptions>({ purpose: true, config: true, tools: true, 
  * @param plugin who asks; it signs the messages with their key, else with the purpose
  * @throws AgentError before the session's first step; ModelError
  */
-export async function ask(host: AskHost, plugin: string, inputs: readonly ContributionInput[], options: AskOptions, ending: AbortSignal): Promise<SideAnswer> {
+export async function ask(
+  host: AskHost,
+  plugin: string,
+  inputs: readonly ContributionInput[],
+  options: AskOptions,
+  ending: AbortSignal,
+): Promise<SideAnswer> {
   checkOptions('agent.ask', options, OPTIONS)
   const { session } = host
   const { header } = session.headers
-  if (!header) throw new AgentError('ASK_TOO_EARLY', 'a side request goes under the header of the last request, and this session has sent none yet; prompt it first')
+  if (!header)
+    throw new AgentError(
+      'ASK_TOO_EARLY',
+      'a side request goes under the header of the last request, and this session has sent none yet; prompt it first',
+    )
   const side: Pick<Dispatch, 'messages' | 'config' | 'tools'> = defined({
     messages: inputs.map((input, index) => {
       const at = `messages[${index}]`
@@ -42,7 +52,9 @@ export async function ask(host: AskHost, plugin: string, inputs: readonly Contri
   const { seq: dispatch, data } = session.append<'request/dispatch'>({
     type: 'request/dispatch',
     data: {
-      boundary: session.surface.boundary ?? session.length, purpose: options.purpose, ...side,
+      boundary: session.surface.boundary ?? session.length,
+      purpose: options.purpose,
+      ...side,
       ...proveRequest(header, session.surface.chain(), copyJson(side)),
     },
   })
@@ -50,7 +62,10 @@ export async function ask(host: AskHost, plugin: string, inputs: readonly Contri
   await session.flush()
   const signal = AbortSignal.any([ending, turn?.signal, options.signal].filter((one) => one !== undefined))
   const assembled = assembleRequest({ session: session.id, dispatch, header, history, side: data, root: session.root })
-  return receive(host, Object.freeze(Object.defineProperty(assembled, 'signal', { value: signal, enumerable: true }) as Request))
+  return receive(
+    host,
+    Object.freeze(Object.defineProperty(assembled, 'signal', { value: signal, enumerable: true }) as Request),
+  )
 }
 
 async function receive(host: AskHost, request: Request): Promise<SideAnswer> {

@@ -26,7 +26,10 @@ export class SystemRegistry {
   readonly entries = new Set<SectionEntry>()
   private readonly last = new Map<string, SystemSnapshot>()
 
-  /** Sections in the order `(order, plugin, key)`, joined by a blank line. @throws SeamError that names the plugin of a section that throws */
+  /**
+   * Sections in the order `(order, plugin, key)`, joined by a blank line. @throws SeamError that names the plugin of a
+   * section that throws
+   */
   snapshot(agent: Agent, view: (plugin: string) => Agent): SystemSnapshot {
     const sections: { owner: Owner; text: string }[] = []
     for (const { ctx, plugin, owner, content } of [...this.entries].sort(byPlace)) {

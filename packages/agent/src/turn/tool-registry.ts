@@ -60,7 +60,9 @@ export class ToolRegistry {
   snapshot(agent: string, recorded: readonly ToolSchema[] | undefined, choice?: ToolChoice): ToolsSnapshot {
     const last = this.last.get(agent)
     if (last && last.version === this.version && (last.recorded === recorded || last.snapshot.tools === recorded)) return last.snapshot
-    const mine = [...this.entries].filter((entry) => serves(entry.ctx, agent) && isChosen(entry.schema.name, choice)).sort((a, b) => byCodeUnits(a.schema.name, b.schema.name))
+    const mine = [...this.entries]
+      .filter((entry) => serves(entry.ctx, agent) && isChosen(entry.schema.name, choice))
+      .sort((a, b) => byCodeUnits(a.schema.name, b.schema.name))
     const old = new Map(recorded?.map((tool) => [tool.name, tool]))
     const tools = mine.map(({ schema }) => {
       const known = old.get(schema.name)
@@ -90,7 +92,10 @@ function sameMeaning(a: unknown, b: unknown): boolean {
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null || Array.isArray(a) !== Array.isArray(b)) return false
   const [ours, theirs] = [a as Record<string, unknown>, b as Record<string, unknown>]
   const keys = Object.keys(ours)
-  return keys.length === Object.keys(theirs).length && keys.every((key) => Object.hasOwn(theirs, key) && sameMeaning(ours[key], theirs[key]))
+  return (
+    keys.length === Object.keys(theirs).length &&
+    keys.every((key) => Object.hasOwn(theirs, key) && sameMeaning(ours[key], theirs[key]))
+  )
 }
 
 /** The arguments of a call, parsed and checked. @throws AgentError that tells the model what does not fit */

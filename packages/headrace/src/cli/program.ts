@@ -66,7 +66,9 @@ function program(terminal: Terminal, done: (code: number) => void): Command {
     .option('--full', 'whole texts instead of first words')
     .option('--store <where>', STORE)
     .option('--json', 'as JSON')
-    .action(async (what: string, step: string | undefined, options: ExplainOptions) => done(await (await commands.explain())(what, step, options, terminal)))
+    .action(async (what: string, step: string | undefined, options: ExplainOptions) =>
+      done(await (await commands.explain())(what, step, options, terminal)),
+    )
   debug(root.command('verify'))
     .description('rebuild every request from the log and compare; exit code 1 where one differs')
     .argument('<session>', 'id of a session, "last" (this folder\'s newest), or a .jsonl file')
@@ -76,7 +78,15 @@ function program(terminal: Terminal, done: (code: number) => void): Command {
     .option('--store <where>', STORE)
     .option('--json', 'as JSON')
     .action(async (what: string, options: VerifyOptions & WireOptions & { readonly wire?: true }) => {
-      done(options.wire ? await (await commands.verifyWire())(what, options, terminal) : await (await commands.verify())(what, options, terminal))
+      done(
+        options.wire
+          ? await (
+              await commands.verifyWire()
+            )(what, options, terminal)
+          : await (
+              await commands.verify()
+            )(what, options, terminal),
+      )
     })
   debug(root.command('skills'))
     .description('list the skills that an agent in this folder could open, and what is wrong with the others')
@@ -204,18 +214,24 @@ export function defineSessions(root: Command, terminal: Terminal, done: (code: n
   located(command.command('rm'))
     .description('remove a session and its blobs')
     .argument('<id>')
-    .action(async (id: string, options: StoreOptions, own: Command) => done(await (await sessions()).removeSession(id, all(options, own), terminal)))
+    .action(async (id: string, options: StoreOptions, own: Command) =>
+      done(await (await sessions()).removeSession(id, all(options, own), terminal)),
+    )
   located(command.command('rewind'))
     .description('take a session back to where a turn began; the log keeps everything, and what tools did stays done')
     .argument('<session>', 'id of a session, or "last"')
     .option('--turns <n>', 'how many turns are taken back (default: the last one)')
     .option('--to <turn>', 'the number of the turn to whose beginning it goes back')
-    .action(async (what: string, options: RewindCommand, own: Command) => done(await (await rewind()).rewindSession(what, all(options, own), terminal)))
+    .action(async (what: string, options: RewindCommand, own: Command) =>
+      done(await (await rewind()).rewindSession(what, all(options, own), terminal)),
+    )
   located(command.command('export'))
     .description('print a log as JSON lines, its blobs among them')
     .argument('<session>', 'id of a session, "last", or a .jsonl file')
     .option('--salvage', 'of a damaged log, every sound event; what is left out is told')
-    .action(async (what: string, options: ExportCommand, own: Command) => done(await (await transfer()).exportSession(what, all(options, own), terminal)))
+    .action(async (what: string, options: ExportCommand, own: Command) =>
+      done(await (await transfer()).exportSession(what, all(options, own), terminal)),
+    )
   located(command.command('import'))
     .description('take what export printed, or a log\'s own file: checked, every request rebuilt and compared, all or nothing')
     .argument('<file>', 'a .jsonl file, or "-" for stdin')

@@ -82,5 +82,10 @@ function parsed(text: string): unknown {
 function usageOf({ usage }: Completion, output = usage?.output): object {
   if (!usage) return {}
   const { input, cached, written } = usage
-  return { input_tokens: Math.max(0, input - cached - written), cache_read_input_tokens: cached, cache_creation_input_tokens: written, output_tokens: output }
+  return {
+    input_tokens: Math.max(0, input - cached - written),
+    cache_read_input_tokens: cached,
+    cache_creation_input_tokens: written,
+    output_tokens: output,
+  }
 }

@@ -70,7 +70,9 @@ function framesOf(block: Block): string[] {
   const empty = itemOf({ ...block, pieces: [] })
   const start = named('response.output_item.added', { type: 'response.output_item.added', output_index: index, item: empty })
   const stop = named('response.output_item.done', { type: 'response.output_item.done', output_index: index, item })
-  const said = pieces.map((delta) => named(DELTA[type], { type: DELTA[type], output_index: index, item_id: (item as { id: string }).id, delta }))
+  const said = pieces.map((delta) =>
+    named(DELTA[type], { type: DELTA[type], output_index: index, item_id: (item as { id: string }).id, delta }),
+  )
   if (said.length === 0) return [start + stop]
   return said.map((frame, at) => `${at === 0 ? start : ''}${frame}${at === said.length - 1 ? stop : ''}`)
 }
@@ -79,7 +81,10 @@ function usageOf({ usage }: Completion): object | undefined {
   if (!usage) return undefined
   const { input, cached, output, reasoning } = usage
   return {
-    input_tokens: input, input_tokens_details: { cached_tokens: cached }, output_tokens: output, output_tokens_details: { reasoning_tokens: reasoning },
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: cached },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoning },
     total_tokens: input + output,
   }
 }

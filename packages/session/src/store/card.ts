@@ -105,7 +105,10 @@ function changeOf(state: CardState, { seq, type, data }: SessionEvent): Partial<
     case 'prompt/withdrawn': return { queued: Math.max(0, state.queued - 1) }
     case 'turn/start': {
       const { turn: number, prompt } = data
-      return { turn: { number, ...(prompt !== undefined && { prompt }) }, ...(prompt !== undefined && { queued: Math.max(0, state.queued - 1) }) }
+      return {
+        turn: { number, ...(prompt !== undefined && { prompt }) },
+        ...(prompt !== undefined && { queued: Math.max(0, state.queued - 1) }),
+      }
     }
     // A turn's own prompt left the queue with its start; another is a steer.
     case 'user/message': return data.prompt === state.turn?.prompt ? undefined : { queued: Math.max(0, state.queued - 1) }

@@ -112,6 +112,14 @@ export function letterOf({ data }: { readonly data: unknown }): string | undefin
 }
 
 /** A prompt with a key: what it asked for. Two with one key are the same where their content is. */
-export function contentDigest({ input, config, output }: { readonly input: UserMessage; readonly config?: object; readonly output?: object }): string {
+export function contentDigest({
+  input,
+  config,
+  output,
+}: {
+  readonly input: UserMessage
+  readonly config?: object
+  readonly output?: object
+}): string {
   return digestOf({ input, config: config ?? null, output: output ?? null })
 }

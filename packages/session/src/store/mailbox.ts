@@ -39,7 +39,8 @@ export function keyedPrompts(events: readonly SessionEvent[], contents?: Readonl
     const { key } = data as { readonly key?: unknown }
     if (typeof key !== 'string') continue
     const letter = letterOf({ data })
-    ;(keyed ??= []).push({ key, seq, content: (letter !== undefined && contents?.get(letter)) || contentDigest(data), ...(letter !== undefined && { letter }) })
+    const content = (letter !== undefined && contents?.get(letter)) || contentDigest(data)
+    ;(keyed ??= []).push({ key, seq, content, ...(letter !== undefined && { letter }) })
   }
   return keyed ?? NONE
 }
@@ -104,7 +105,9 @@ export class TakenLetters {
     if (!this.looked) await this.lookBack(all)
     this.looked = true
     await this.clear(durable)
-    for (const { letter } of all) if (letter.kind === 'prompt' && letter.key !== undefined) this.contents.set(letter.id, contentDigest(letter))
+    for (const { letter } of all) {
+      if (letter.kind === 'prompt' && letter.key !== undefined) this.contents.set(letter.id, contentDigest(letter))
+    }
     return all.flatMap(({ letter }) => (this.taken.has(letter.id) ? [] : [letter]))
   }
 

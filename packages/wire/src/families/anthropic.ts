@@ -71,7 +71,15 @@ function inputSchema(parameters: JsonObject): JsonObject {
 const BUDGETED = /claude-(3|2|instant)|claude-(opus|sonnet|haiku)-4(-[0-5])?(-\d{8}|@|-v\d|$|-latest)/
 /** Models without structured outputs. */
 const UNSTRUCTURED = /claude-(3|2|instant)|claude-(opus|sonnet)-4(-0)?(-\d{8}|@|-v\d|$|-latest)/
-const BUDGETS: Readonly<Record<string, number>> = { none: 0, minimal: 1_024, low: 2_048, medium: 8_192, high: 16_384, xhigh: 32_768, max: 32_768 }
+const BUDGETS: Readonly<Record<string, number>> = {
+  none: 0,
+  minimal: 1_024,
+  low: 2_048,
+  medium: 8_192,
+  high: 16_384,
+  xhigh: 32_768,
+  max: 32_768,
+}
 
 interface Thinking {
   readonly thinking?: JsonObject
@@ -79,7 +87,10 @@ interface Thinking {
   readonly budget: number
 }
 
-/** A model with a budget wants its thinking in front of the calls that are still open: where another made them, it does not think this once. */
+/**
+ * A model with a budget wants its thinking in front of the calls that are still open: where another made them, it does
+ * not think this once.
+ */
 function thinkingOf(effort: string | undefined, model: string, messages: readonly Message[], most = Infinity): Thinking {
   if (effort === undefined) return { budget: 0 }
   if (!BUDGETED.test(model)) return effort === 'none' ? { budget: 0 } : { thinking: { type: 'adaptive' }, effort, budget: 0 }
@@ -154,7 +165,10 @@ type Block = Record<string, JsonObject[string]> | undefined
 
 type Ends = ReadonlyMap<number, readonly [number, number]>
 
-/** Behind the prefix, behind the history, and in front of the last answer of the history: where the request before this one ended. Never on `after`. */
+/**
+ * Behind the prefix, behind the history, and in front of the last answer of the history: where the request before this
+ * one ended. Never on `after`.
+ */
 function breakpoints({ request: { segments, messages: asked } }: Mapping, messages: readonly Message[], ends: Ends): Block[] {
   const { prefix, before, history } = segments
   const end = prefix + before + history

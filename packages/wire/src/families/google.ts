@@ -44,9 +44,15 @@ function bodyOf(mapping: Mapping): Mapped {
   const body = defined({
     systemInstruction: system === undefined ? undefined : { parts: [{ text: system }] },
     contents: contentsOf(mapping),
-    tools: tools && [{
-      functionDeclarations: tools.map(({ name, description, parameters }) => ({ name: toolName(name), description, parametersJsonSchema: parameters })),
-    }],
+    tools: tools && [
+      {
+        functionDeclarations: tools.map(({ name, description, parameters }) => ({
+          name: toolName(name),
+          description,
+          parametersJsonSchema: parameters,
+        })),
+      },
+    ],
     generationConfig: Object.keys(generationConfig).length === 0 ? undefined : generationConfig,
   }) as unknown as JsonObject
   return { body: withOptions(body, config.providerOptions), unsaid: [] }
@@ -92,7 +98,10 @@ function says({ content }: AssistantMessage): boolean {
   return content.some((block) => block.type === 'tool-call' || (block.type === 'text' && !isBlankText(block.text)))
 }
 
-/** Where no signature is to be had, as for calls of another model, Google wants to be told not to look for one (Gemini 3, thought signatures). */
+/**
+ * Where no signature is to be had, as for calls of another model, Google wants to be told not to look for one (Gemini
+ * 3, thought signatures).
+ */
 const UNSIGNED = 'skip_thought_signature_validator'
 
 function toModel({ blocks, kinship }: Extract<Line, { role: 'assistant' }>, model: string): JsonObject[] {

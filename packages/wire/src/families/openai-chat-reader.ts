@@ -119,7 +119,8 @@ export class ChatReader implements AnswerReader {
     const [id, named] = [textField(item['id']), textField(name)]
     const at = typeof item['index'] === 'number' ? item['index'] : this.placeOf(id)
     const known = this.calls.get(at)
-    // Some servers give every call the index 0: another id with a name is another call. Others give a new id with each piece, without a name.
+    // Some servers give every call the index 0: another id with a name is another call. Others give a new id with each
+    // piece, without a name.
     const isNew = !known || (named !== undefined && id !== undefined && known.id !== '' && known.id !== id)
     const call = isNew ? { index: this.count++, id: id ?? '' } : known
     this.calls.set(at, call)
@@ -159,5 +160,11 @@ export function chatUsage(given: unknown): Usage | undefined {
   const cached = countField(prompt['cached_tokens'], given['prompt_cache_hit_tokens'], given['cached_tokens'], given['cache_read_input_tokens']) ?? 0
   const written = countField(prompt['cache_write_tokens'], prompt['cache_creation_tokens'], given['cache_creation_input_tokens']) ?? 0
   const reasoning = countField(completion['reasoning_tokens'], given['reasoning_tokens'])
-  return { input: input ?? 0, cached: Math.min(cached, input ?? 0), written, output: output ?? 0, ...(reasoning !== undefined && { reasoning }) }
+  return {
+    input: input ?? 0,
+    cached: Math.min(cached, input ?? 0),
+    written,
+    output: output ?? 0,
+    ...(reasoning !== undefined && { reasoning }),
+  }
 }

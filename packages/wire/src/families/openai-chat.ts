@@ -164,13 +164,23 @@ function reasoningOf(blocks: readonly SaidBlock[]): string | undefined {
   return said.length === 0 ? undefined : said.map((block) => block.text).join('')
 }
 
-function toReasoning(blocks: readonly SaidBlock[], text: string | undefined, hasCalls: boolean, kinship: Kinship, traits: ChatTraits): JsonObject {
+function toReasoning(
+  blocks: readonly SaidBlock[],
+  text: string | undefined,
+  hasCalls: boolean,
+  kinship: Kinship,
+  traits: ChatTraits,
+): JsonObject {
   const { reasoning = 'as-it-came', reasoningDemanded } = traits
   if (reasoning === 'none' || reasoning === 'thinking') return {}
-  const came = fieldsOf(blocks.find((block) => block.type === 'reasoning' && block.metadata?.['chat'] !== undefined)?.metadata?.['chat'])
+  const came = fieldsOf(
+    blocks.find((block) => block.type === 'reasoning' && block.metadata?.['chat'] !== undefined)?.metadata?.['chat'],
+  )
   // What holds signatures goes back whole, to the model that gave them; then the text stands in it already.
-  if (kinship === 'self' && !reasoningDemanded && Array.isArray(came['reasoning_details'])) return { reasoning_details: came['reasoning_details'] }
-  const field = reasoning !== 'as-it-came' ? reasoning : came['field'] === 'reasoning' ? 'reasoning' : 'reasoning_content'
+  if (kinship === 'self' && !reasoningDemanded && Array.isArray(came['reasoning_details']))
+    return { reasoning_details: came['reasoning_details'] }
+  const field =
+    reasoning !== 'as-it-came' ? reasoning : came['field'] === 'reasoning' ? 'reasoning' : 'reasoning_content'
   if (text !== undefined && text !== '') return { [field]: text }
   return reasoningDemanded && hasCalls ? { [field]: '' } : {}
 }

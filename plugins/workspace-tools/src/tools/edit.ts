@@ -36,7 +36,10 @@ export function createEdit(config: Config): WorkspaceTool<EditInput> {
       const place = await workspace.findExisting(input.path)
       return withFileLock(place.real, async () => {
         const known = filesReadBy(run)
-        const { bytes, stats } = await withFile(workspace, place, async (file) => ({ bytes: await readBytes(file, config.maxFile), stats: file.stats }))
+        const { bytes, stats } = await withFile(workspace, place, async (file) => ({
+          bytes: await readBytes(file, config.maxFile),
+          stats: file.stats,
+        }))
         known.mustBeKnown(place.real, bytes, place.shown)
         const done = replaceText(decodeWhole(bytes, place.shown), input, place.shown)
         const edited = Buffer.from(done.text.toWellFormed(), 'utf8')

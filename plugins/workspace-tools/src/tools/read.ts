@@ -52,7 +52,10 @@ function notText(file: OpenFile, what: string): WorkspaceError {
   return new WorkspaceError('NOT_TEXT', `${file.place.shown} is ${what} of ${file.stats.size} bytes, not UTF-8 text; use bash to look into it.`)
 }
 
-/** So that `write` and `edit` know what the model has seen. A file that grew or was changed meanwhile is noted as it is now: the result says so. */
+/**
+ * So that `write` and `edit` know what the model has seen. A file that grew or was changed meanwhile is noted as it is
+ * now: the result says so.
+ */
 async function noteRead(file: OpenFile, run: ToolRun, config: Config): Promise<void> {
   if (file.stats.size > config.maxFile || run.signal.aborted) return
   const bytes = await readBytes(file, config.maxFile)

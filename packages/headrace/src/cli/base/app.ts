@@ -38,7 +38,10 @@ export interface FileApp {
 export async function bootFile(file: string, options: { readonly watch?: boolean }, terminal: Voice, debug: boolean): Promise<FileApp> {
   // Here, for it brings a YAML parser, which nobody else needs.
   const { boot: bootApp } = await import('@headrace/loader')
-  return telling(terminal, debug, async (ctx) => ({ ctx, loader: await bootApp(ctx, { file, fallbacks: [fileURLToPath(import.meta.url)], ...options }) }))
+  return telling(terminal, debug, async (ctx) => ({
+    ctx,
+    loader: await bootApp(ctx, { file, fallbacks: [fileURLToPath(import.meta.url)], ...options }),
+  }))
 }
 
 /** Boots in a new context. What is logged meanwhile is told afterwards: an error is thrown as well as logged, and is to be told once. */

@@ -6,7 +6,10 @@ import { HeadraceError, messageOf } from '@headrace/message'
 export const DONE = 0
 export const FAILED = 1
 export const USAGE = 2
-/** The turn is done, and its last answer is none or not a whole one: refused, cut off at the output limit, empty, or stopped for a reason of its own. */
+/**
+ * The turn is done, and its last answer is none or not a whole one: refused, cut off at the output limit, empty, or
+ * stopped for a reason of its own.
+ */
 export const NO_ANSWER = 3
 export const CANCELLED = 130
 

@@ -122,7 +122,13 @@ function messageParts({ messages, owners, segments }: RequestData, asked: number
     ['prefix', segments.prefix], ['before', segments.before], ['history', segments.history - asked], ['asked', asked], ['after', segments.after],
   ]
   const names = lengths.flatMap(([name, length]) => Array.from({ length }, () => name))
-  return messages.map((message, index) => ({ segment: names[index]!, owner: owners[index]!, role: message.role, message, ...sizeOf(message) }))
+  return messages.map((message, index) => ({
+    segment: names[index]!,
+    owner: owners[index]!,
+    role: message.role,
+    message,
+    ...sizeOf(message),
+  }))
 }
 
 function changeOf(event: SessionEvent): readonly HeaderChange[] {
@@ -207,7 +213,8 @@ export function chooseDispatch(events: readonly SessionEvent[], step: string | u
   const path = /^\d+(\.\d+){0,2}$/.test(step) ? step.split('.').map(Number) : undefined
   if (!path) throw new UsageError(`${JSON.stringify(step)} names no request; write turn.step, turn.step.attempt, a step of the last turn, or #seq`)
   const [turn, number, attempt] = path.length === 1 ? [all.findLast(({ data }) => data.turn !== undefined)?.data.turn, path[0]] : path
-  const isIt = ({ data }: DispatchEvent): boolean => data.turn === turn && data.step === number && (attempt === undefined || data.attempt === attempt)
+  const isIt = ({ data }: DispatchEvent): boolean =>
+    data.turn === turn && data.step === number && (attempt === undefined || data.attempt === attempt)
   const found = all.findLast((event) => event.data.purpose === undefined && isIt(event))
   if (!found) throw new CommandError(`there is no request ${step}; there is ${listed(all)}`)
   return found

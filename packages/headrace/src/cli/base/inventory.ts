@@ -60,7 +60,9 @@ export function inventoryOf(ctx: Context, entries: readonly Top[], request: Expl
 function partsOfSet(fiber: Fiber, all: readonly Fiber[]): readonly Top[] {
   const name = pluginOf(fiber.ctx)
   if (name !== 'headrace') return []
-  return all.filter((other) => other.parent.fiber === fiber && pluginOf(other.ctx) !== name).map((other) => ({ id: pluginOf(other.ctx), fiber: other }))
+  return all
+    .filter((other) => other.parent.fiber === fiber && pluginOf(other.ctx) !== name)
+    .map((other) => ({ id: pluginOf(other.ctx), fiber: other }))
 }
 
 function topOf(fiber: Fiber, tops: readonly Top[]): Fiber | undefined {
@@ -81,7 +83,10 @@ function costsOf({ tools, system, messages }: Explanation): readonly Cost[] {
 }
 
 /** Whose a cost is: by the plugin that signed it; where several sign with that name, by the key that one of them registered. */
-function ownerAmong<T extends { readonly plugin: string; readonly registered: readonly Registration[] }>(parts: readonly T[], { owner }: Cost): T | undefined {
+function ownerAmong<T extends { readonly plugin: string; readonly registered: readonly Registration[] }>(
+  parts: readonly T[],
+  { owner }: Cost,
+): T | undefined {
   const slash = owner.indexOf('/')
   if (slash < 0) return undefined
   const mine = parts.filter(({ plugin }) => plugin === owner.slice(0, slash))

@@ -13,7 +13,10 @@ export interface StoreOptions {
   readonly store?: string
 }
 
-/** The store that `--store` names. @throws UsageError, CommandError where it is to be read and is not there; StoreError without its driver */
+/**
+ * The store that `--store` names. @throws UsageError, CommandError where it is to be read and is not there; StoreError
+ * without its driver
+ */
 export async function storeOf({ store: spec }: StoreOptions, use: 'to read' | 'to write' = 'to read'): Promise<SessionStore> {
   if (spec === undefined) return new JsonlStore({ directory: defaultDirectory(), fsync: 'barrier' })
   const { kind, path } = placeOf(spec)

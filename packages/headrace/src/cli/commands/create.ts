@@ -115,7 +115,10 @@ const LONGEST_PACKAGE = 214
 /** Who else signs in a log. */
 const SIGNERS = ['app', 'user', 'model', 'tool', 'loop']
 
-/** Reads `runbook`, `headrace-plugin-runbook` or `@acme/plugin-runbook`. @throws UsageError for what npm, or a tool's name, does not allow */
+/**
+ * Reads `runbook`, `headrace-plugin-runbook` or `@acme/plugin-runbook`. @throws UsageError for what npm, or a tool's
+ * name, does not allow
+ */
 export function toPluginName(text: string): PluginName {
   const [, scope, last] = /^(?:(@[^/]*)\/)?([^/]*)$/.exec(text) ?? []
   if (last === undefined) throw refused(text, 'has more than one "/"')

@@ -13,7 +13,10 @@ export interface SessionsOptions extends StoreOptions {
 /** Rows that are aligned with each other, and shown at once: the first of many sessions do not wait for the last. */
 const BLOCK = 100
 
-/** `headrace sessions`: newest first, from cards, without a look into the logs. One that cannot be read stands in the list with its error. */
+/**
+ * `headrace sessions`: newest first, from cards, without a look into the logs. One that cannot be read stands in the
+ * list with its error.
+ */
 export async function sessions({ json, ...where }: SessionsOptions, terminal: Terminal): Promise<number> {
   const store = await storeOf(where)
   const widths: number[] = []
@@ -44,7 +47,16 @@ function jsonOf(card: SessionCard): object {
   const { id, modified, size, open, title, prompt, error } = card
   if (error !== undefined) return { id, modified, size, error }
   const state = stateOf(card)
-  return { id, modified, size, ...(open && { cwd: open.cwd, parent: open.parent, ...(open.under && { under: open.under.session }) }), ...(title !== undefined && { title }), ...(state !== undefined && { state }), queued: card.queued, ...(prompt !== undefined && { prompt }) }
+  return {
+    id,
+    modified,
+    size,
+    ...(open && { cwd: open.cwd, parent: open.parent, ...(open.under && { under: open.under.session }) }),
+    ...(title !== undefined && { title }),
+    ...(state !== undefined && { state }),
+    queued: card.queued,
+    ...(prompt !== undefined && { prompt }),
+  }
 }
 
 function rowOf(card: SessionCard): readonly string[] {
@@ -53,7 +65,10 @@ function rowOf(card: SessionCard): readonly string[] {
   return [id, shownTime(modified), shownSize(size), shownState(card), open?.cwd ?? '-', last]
 }
 
-/** `running` or `asks` where somebody has it; `open` where a turn is, and nobody has it; else how the last turn ended. Absent before the first. */
+/**
+ * `running` or `asks` where somebody has it; `open` where a turn is, and nobody has it; else how the last turn ended.
+ * Absent before the first.
+ */
 function stateOf({ state, turn }: SessionCard): 'running' | 'asks' | 'open' | TurnReason | undefined {
   if (state === 'parked') return 'open'
   return state === 'idle' ? turn?.reason : state
@@ -76,7 +91,10 @@ export interface RewindCommand extends StoreOptions {
   readonly to?: string
 }
 
-/** `headrace sessions rewind`: takes a session back; what its last process left open is closed first, and prompts that wait are withdrawn. */
+/**
+ * `headrace sessions rewind`: takes a session back; what its last process left open is closed first, and prompts that
+ * wait are withdrawn.
+ */
 export async function rewindSession(what: string, { turns, to, ...where }: RewindCommand, terminal: Terminal): Promise<number> {
   if (turns !== undefined && to !== undefined) throw new UsageError('--turns and --to name two points; give one of them')
   const target = to === undefined ? { turns: count('--turns', turns ?? '1') } : { to: count('--to', to) }

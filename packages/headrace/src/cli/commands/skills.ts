@@ -13,7 +13,15 @@ export interface SkillsOptions {
 
 /** `headrace skills`: what an agent in this folder could open, and what is wrong with the rest. Exit code 1 where a skill is left out. */
 export async function skills({ cwd = '.', json, debug = false }: SkillsOptions, terminal: Terminal): Promise<number> {
-  const only = { store: false, providers: false, tools: false, agentsMd: false, environment: false, retry: false, compaction: false } as const
+  const only = {
+    store: false,
+    providers: false,
+    tools: false,
+    agentsMd: false,
+    environment: false,
+    retry: false,
+    compaction: false,
+  } as const
   const ctx = await boot(only, terminal, debug)
   try {
     const at = { cwd: resolve(cwd) }

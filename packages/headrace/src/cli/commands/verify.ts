@@ -27,9 +27,17 @@ export async function verify(what: string, options: VerifyOptions, terminal: Ter
   return found.difference ? FAILED : DONE
 }
 
-function tell({ title }: Log, { requests, events, chain, blobs, difference }: LogVerification, { digest }: VerifyOptions, terminal: Terminal): void {
-  if (difference) return terminal.print(`differs: ${title}: event ${difference.seq}: ${difference.what.replace(/^event \d+: /, '')}`)
+function tell(
+  { title }: Log,
+  { requests, events, chain, blobs, difference }: LogVerification,
+  { digest }: VerifyOptions,
+  terminal: Terminal,
+): void {
+  if (difference)
+    return terminal.print(`differs: ${title}: event ${difference.seq}: ${difference.what.replace(/^event \d+: /, '')}`)
   const named = blobs === 0 ? '' : `, ${blobs} blob${blobs === 1 ? ' is' : 's are'} there`
-  terminal.print(`ok: ${requests} request${requests === 1 ? '' : 's'} of ${events} event${events === 1 ? '' : 's'} rebuild${requests === 1 ? 's' : ''} byte for byte${named} (${title})`)
+  terminal.print(
+    `ok: ${requests} request${requests === 1 ? '' : 's'} of ${events} event${events === 1 ? '' : 's'} rebuild${requests === 1 ? 's' : ''} byte for byte${named} (${title})`,
+  )
   if (digest) terminal.print(chain)
 }
