@@ -87,7 +87,8 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
     async resume(resumeOptions) {
       const { id } = agent
       await agent.dispose()
-      return (agent = await ctx.agents.resume(id, resumeOptions))
+      // Nothing that ships needs the older part of a log at once: a plugin that does is seen here.
+      return (agent = await ctx.agents.resume(id, { recent: true, ...resumeOptions }))
     },
     async dispose() {
       await agent.dispose()

@@ -54,7 +54,7 @@ export class Scale {
     let known = this.histories.get(session)
     if (!known) this.histories.set(session, (known = { tokens: undefined, next: 0 }))
     if (known.tokens !== undefined) {
-      for (const event of session.events(known.next)) {
+      for (const event of session.events(Math.max(known.next, session.first))) {
         if (event.type === 'surface/replace' || event.type === 'surface/rewind') {
           known.tokens = undefined
           break

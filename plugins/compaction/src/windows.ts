@@ -34,7 +34,7 @@ function modelOf({ session }: Agent): string {
 
 /** The window that the newest step's budget was decided with. */
 function budgetOf({ session }: Agent): number | undefined {
-  for (let seq = session.length - 1; seq >= 0; seq--) {
+  for (let seq = session.length - 1; seq >= session.first; seq--) {
     const event = session.at(seq)
     if (event?.type === 'step/end') return event.data.budget?.window
   }

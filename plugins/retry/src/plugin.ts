@@ -101,7 +101,7 @@ export function delayOf(attempt: number, { retryAfter }: Pick<Failure, 'retryAft
 /** The first substitute that this step has not tried. */
 function nextSubstitute(agent: Agent, { substitutes }: Config): string | undefined {
   const tried = new Set<string>()
-  for (let seq = agent.session.length - 1; seq >= 0; seq--) {
+  for (let seq = agent.session.length - 1; seq >= agent.session.first; seq--) {
     const event = agent.session.at(seq)
     if (event?.type === 'step/start') break
     if (event?.type === 'retry/again' && event.data.substitute !== undefined) tried.add(event.data.substitute)

@@ -49,6 +49,8 @@ export interface Widening {
 export interface ResumeOptions extends AgentOptions {
   /** What becomes of a turn that was cut off: it goes on (the default), or ends `lost`. */
   readonly turn?: 'continue' | 'close'
+  /** Only what came since the last turn's end is read at once (`session.first`); for what is older there is `session.read()`. */
+  readonly recent?: boolean
   /** Takes the place of the tools or limits that the session was created with, for this life. */
   readonly widen?: Widening
 }

@@ -100,12 +100,12 @@ export class Agents {
   }
 
   async resume(home: Context, id: string, options: ResumeOptions): Promise<Agent> {
-    checkOptions('agents.resume', options, [...SHARED, 'turn', 'widen'])
+    checkOptions('agents.resume', options, [...SHARED, 'turn', 'recent', 'widen'])
     return this.open(home, id, options, false)
   }
 
   async fork(home: Context, parent: string, given: ForkOptions): Promise<Agent> {
-    checkOptions('agents.fork', given, [...SHARED, 'turn', 'widen', 'at', 'id'])
+    checkOptions('agents.fork', given, [...SHARED, 'turn', 'recent', 'widen', 'at', 'id'])
     const { at, id = newSessionId(), ...options } = given
     await forkLog(this.store(), parent, id, at)
     return this.open(home, id, options, true)
@@ -117,7 +117,7 @@ export class Agents {
     const explicit = explicitOf(options)
     const { strict = this.settings.strict } = options
     const maxEvent = toLimits({ ...this.settings.limits, ...options.limits }).event
-    const session = await Session.open(store, id, { strict, maxEvent })
+    const session = await Session.open(store, id, { strict, maxEvent, recent: options.recent === true })
     let bounds: Bounds
     try {
       bounds = boundsOf(this.settings, session.ledger.origin ?? {}, options)
