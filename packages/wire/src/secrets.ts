@@ -38,7 +38,8 @@ export class Secrets {
     this.value(secret)
     const open = PREFIX.exec(secret)?.[0].length ?? 0
     // A prefix by itself is no secret: runs begin where it ends, but for one that reaches over.
-    for (const form of [secret.slice(Math.max(0, open - RUN + 1)), ...escapes(secret), ...base64s(secret)]) {
+    const own = secret.slice(Math.max(0, open - RUN + 1))
+    for (const form of [own, ...escapes(own), ...base64s(secret)]) {
       const lower = form.toLowerCase()
       for (let at = 0; at + RUN <= lower.length; at++) this.runs.add(lower.slice(at, at + RUN))
     }
@@ -71,7 +72,11 @@ export class Secrets {
     const lower = text.toLowerCase()
     // Case folding may change a text's length; then places in one are none in the other.
     const marked = lower.length === text.length ? this.cut(text, lower) : this.cut(lower, lower)
-    return PATTERNS.reduce((rest, [pattern, replacement]) => rest.replace(pattern, replacement), marked)
+    return PATTERNS.reduce((rest, [pattern, replacement]) => rest.replace(pattern, (found: string, ...groups: unknown[]) => {
+      // A prefix by itself, with what it may end in.
+      if (PREFIX.exec(`${found}-`)?.[0].replace(/-$/, '') === found.replace(/-$/, '')) return found
+      return replacement.replace('$1', typeof groups[0] === 'string' ? groups[0] : '')
+    }), marked)
   }
 
   private cut(text: string, lower: string): string {
