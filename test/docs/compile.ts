@@ -3,6 +3,9 @@ import { root } from '../rules/workspace.ts'
 import { type Block, CODE } from './blocks.ts'
 import { placeOf, toModule } from './fragment.ts'
 
+/** Sources and libraries, which are the same in every program. */
+const parsed = new Map<string, ts.SourceFile>()
+
 /** What the compiler says of each block, by id: all of them in one program, against the sources of the workspace. */
 export function compileBlocks(blocks: readonly Block[]): ReadonlyMap<string, readonly string[]> {
   const code = new Map(blocks.filter(({ language }) => CODE.includes(language)).map((block) => [placeOf(block), block]))
@@ -12,8 +15,12 @@ export function compileBlocks(blocks: readonly Block[]): ReadonlyMap<string, rea
   const { fileExists, readFile, getSourceFile } = host
   host.fileExists = (path) => code.has(path) || fileExists(path)
   host.readFile = (path) => code.has(path) ? textOf(path) : readFile(path)
-  host.getSourceFile = (path, version, ...rest) =>
-    code.has(path) ? ts.createSourceFile(path, textOf(path), version) : getSourceFile(path, version, ...rest)
+  host.getSourceFile = (path, version, ...rest) => {
+    if (code.has(path)) return ts.createSourceFile(path, textOf(path), version)
+    const file = parsed.get(path) ?? getSourceFile(path, version, ...rest)
+    if (file) parsed.set(path, file)
+    return file
+  }
   const program = ts.createProgram([...code.keys()], options, host)
   return new Map([...code].map(([path, block]) => [block.id, problemsOf(program, program.getSourceFile(path)!, block)]))
 }

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import type { Chunk } from '@headrace/message'
 import { plugin } from '../laws/help.ts'
 import { figure } from '../reliability/figures.ts'
+import { some } from '../scale.ts'
 import { EVIL, SIMPLE, THROWN } from './values.ts'
 import { type Ran, injected, withFault } from './world.ts'
 
@@ -74,7 +75,7 @@ describe.each(PLACES)('%s', (place) => {
     await at(place, 'hangs', async function* () { yield { type: 'text', text: 'half' }; await never() }, ({ result }) => expect(result.reason).toBe('cancelled'), true)
   })
 
-  it.each([...SIMPLE, ...EVIL])('that gives $what in a chunk: the attempt fails, or it is taken as text', async ({ make }) => {
+  it.each(some([...SIMPLE, ...EVIL], 6))('that gives $what in a chunk: the attempt fails, or it is taken as text', async ({ make }) => {
     for (const [index, chunk] of CHUNKS.entries()) {
       await at(place, `chunk ${index}`, async function* () { yield chunk(make()); yield { type: 'text', text: 'Done.' }; yield FINISH }, ended)
     }

@@ -123,7 +123,10 @@ function checkModel(app: Context, { model }: RunOptions, found: Found | undefine
   const logged = found?.fold.headers.baseline?.config.model
   const provider = splitModel(model?.includes('/') ? model : logged ?? '').provider || undefined
   const known = app.llm.providers()
-  if (provider !== undefined && !known.includes(provider)) throw new UsageError(`the app has no provider ${JSON.stringify(provider)}${nearest(provider, known)}; it has ${known.join(', ') || 'none'}`)
+  if (provider !== undefined && !known.includes(provider)) {
+    const which = `${JSON.stringify(provider)}${nearest(provider, known)}`
+    throw new UsageError(`the app has no provider ${which}; it has ${known.join(', ') || 'none'}`)
+  }
 }
 
 async function planOf({ cwd, prompt, attachments }: Asked, options: RunOptions, terminal: Terminal, store: SessionStore): Promise<Plan | number> {
@@ -197,7 +200,8 @@ function modelOf({ model, baseUrl }: RunOptions, logged: string | undefined): st
 }
 
 function waitsOf({ firstByte, idle, whole }: RunOptions): Pick<Config, 'clocks'> {
-  const given = Object.entries({ firstByte, idle, whole }).flatMap(([name, seconds]) => seconds === undefined ? [] : [[name, seconds * 1000]])
+  const given = Object.entries({ firstByte, idle, whole })
+    .flatMap(([name, seconds]) => seconds === undefined ? [] : [[name, seconds * 1000]])
   return given.length === 0 ? {} : { clocks: Object.fromEntries(given) as NonNullable<Config['clocks']> }
 }
 
