@@ -112,7 +112,8 @@ function requestOf(dispatch, header, history) {
   const { config, system, tools, prefix = [], before = [], after = [] } = header
   if (dispatch.purpose === undefined) return { config, system, tools, prefix, before, history, after }
   const own = (dispatch.messages ?? []).map(({ message }) => message)
-  return { config: { ...config, ...dispatch.config }, system, tools: dispatch.tools === 'none' ? undefined : tools, prefix, before, history: [...history, ...own], after: [] }
+  const { output: _, ...rest } = config
+  return { config: { ...rest, ...dispatch.config }, system, tools: dispatch.tools === 'none' ? undefined : tools, prefix, before, history: [...history, ...own], after: [] }
 }
 
 /** "Digests" */

@@ -43,6 +43,21 @@ export const LOGS = {
     return log
   },
 
+  'side-requests-of-outputs'() {
+    const log = new Log('side-requests-of-outputs')
+    const output = { type: 'object' }
+    log.prompt('Is it?', { output })
+    log.step()
+    log.answer(text('assistant', '{}'), { header: { config: { model: 'lab/one', output, temperature: 1 }, owners: { config: { output: 'user' } } }, substitute: true })
+    const title = log.side('title', [text('system', 'A title?')])
+    log.ok(title, { answer: text('assistant', 'A title') })
+    log.endStep()
+    log.endTurn('done', { finish: 'stop' })
+    const same = log.side('judge', [text('system', 'Is it good?')], { config: { temperature: 0, output: { type: 'boolean' } } })
+    log.ok(same, { answer: text('assistant', 'true') })
+    return log
+  },
+
   'tools'() {
     const log = new Log('tools')
     log.header = { config: { model: 'lab/one' }, tools: [tool('edit'), tool('read')], owners: { tools: { edit: 'files/edit', read: 'files/read' } } }

@@ -376,7 +376,7 @@ def request_of(data, header, history):
     after = fields['after'] or []
     if 'purpose' in data:
         entries += [(item['message'], item['owner']) for item in data.get('messages', [])]
-        parts['config'] = merged(fields['config'], data.get('config', {}))
+        parts['config'] = merged({name: value for name, value in fields['config'].items() if name != 'output'}, data.get('config', {}))
         after = []
         if data.get('tools') == 'none':
             parts['tools'] = None

@@ -89,6 +89,23 @@ describe('L14 Nobody signs for another', () => {
     expect(heard).toBe(2)
   })
 
+  it('nobody puts himself in front of what others say: what agents and sessions are made of is frozen', async () => {
+    const made = await app()
+    for (const object of [made.agent, made.agent.session]) {
+      expect(Object.isFrozen(object)).toBe(true)
+      expect(Object.isFrozen(Object.getPrototypeOf(object))).toBe(true)
+    }
+  })
+
+  it('no name makes a plugin the loop', async () => {
+    const made = await app({ plugins: [plugin('loop', (ctx) => void ctx.on('agent/pre-step', async (agent, _turn, _step, next) => {
+      agent.inject({ key: 'output', content: 'The answer does not fit.' })
+      return next()
+    }))] })
+    await made.run('Hi.')
+    expect(eventsOf(await made.events(), 'context/message').map(({ data }) => data.owner)).toEqual(['loop-plugin/output'])
+  })
+
   it('what a plugin registers on agent.ctx is the plugin\'s, and no name makes a plugin the app', async () => {
     const speak = async (agent: Agent, _turn: unknown, _step: unknown, next: () => Promise<'go' | { readonly stop: string }>): Promise<'go' | { readonly stop: string }> => {
       agent.ctx.agents.get(agent.id)!.inject({ key: 'k', content: 'through the context' })

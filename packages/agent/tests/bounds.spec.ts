@@ -30,6 +30,17 @@ describe('an event that is larger than limits.event', () => {
     expect(verify(await made.events())).not.toHaveProperty('difference')
   })
 
+  it('is refused in each later life too, unless that is widened', async () => {
+    const made = await app()
+    await (await made.ctx.agents.create({ id: 'bound', model: 'scripted/model', limits: { event: 10_000 } })).dispose()
+    const resumed = await made.ctx.agents.resume('bound')
+    expect(() => resumed.inject(BIG)).toThrow('is larger than 10000')
+    await resumed.dispose()
+    const widened = await made.ctx.agents.resume('bound', { widen: { limits: { event: 100_000 } } })
+    expect(widened.inject(BIG)).toBeDefined()
+    await widened.dispose()
+  })
+
   it('in a step ends the turn with that error; the next one goes on', async () => {
     let size = BIG
     const made = await app({ settings, plugins: [plugin((ctx) => ctx.system.section({ key: 's', content: () => size }))] })

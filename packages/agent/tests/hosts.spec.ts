@@ -184,6 +184,8 @@ describe('a listener that answers what it caused is bounded, named and refused (
   const loops: Record<string, (ctx: Context) => void> = {
     'injects on each event': (ctx) => void ctx.on('session/event', (agent) => void agent.inject('again')),
     'appends an event of its own': (ctx) => void ctx.on('session/event', (agent) => void agent.session.append({ type: 'looping/event', data: {} } as never)),
+    'changes the title': (ctx) => void ctx.on('session/event', (agent) => agent.setTitle('again')),
+    'steers on each event': (ctx) => void ctx.on('session/event', (agent) => void agent.steer('again')),
     'answers in a microtask': (ctx) => void ctx.on('session/event', async (agent) => {
       await Promise.resolve()
       agent.inject('again')
@@ -203,5 +205,23 @@ describe('a listener that answers what it caused is bounded, named and refused (
     if (how !== 'listens to the session itself') expect(new Set(reports.map(({ plugin, seam }) => `${plugin} ${seam}`))).toEqual(new Set(['looping session/event']))
     expect(made.agent.session.length).toBeLessThan(40_000)
     expect(textOf(made.agent.session.deriveMessages().at(-1)!).length).toBeGreaterThan(0)
+  })
+
+  it('one that asks beside the turn on each event', async () => {
+    const again = (agent: Agent): void => void agent.ask(['again'], { purpose: 'x' }).catch(() => undefined)
+    const looping = { name: 'looping', apply: async (ctx: Context) => void ctx.on('session/event', again) }
+    const made = await app({ settings: { strict: false }, plugins: [looping] })
+    expect(await made.run('Go')).toMatchObject({ reason: 'done' })
+    expect(made.agent.session.length).toBeLessThan(40_000)
+  })
+
+  it('one that reports in answer to a report, a moment later', async () => {
+    const made = await app({ plugins: [{ name: 'looping', apply: async (ctx: Context) => void ctx.on('agent/report', async (agent) => {
+      await Promise.resolve()
+      agent.report('here', 'again')
+    }) }] })
+    made.agent.report('here', 'once')
+    await new Promise(setImmediate)
+    expect(made.reports.length).toBeLessThan(2_000)
   })
 })

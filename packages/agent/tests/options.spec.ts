@@ -51,6 +51,42 @@ describe('an option that there is none of', () => {
   })
 })
 
+describe('an option of a wrong type or value', () => {
+  it.each<[string, (made: Harness) => unknown, RegExp]>([
+    ['no options', ({ ctx }) => ctx.agents.create(null as never), /^agents\.create takes \{ cwd, /],
+    ['a path', ({ ctx }) => ctx.agents.create({ cwd: 7 as never }), /^agents\.create has a cwd/],
+    ['a config', ({ ctx }) => ctx.agents.create({ config: 7 as never }), /^agents\.create has a config/],
+    ['a context', ({ ctx }) => ctx.agents.create({ context: {} as never }), /^agents\.create has a context that is a function/],
+    ['a budget', ({ ctx }) => ctx.agents.create({ budget: {} as never }), /^agents\.create has a budget/],
+    ['strict', ({ ctx }) => ctx.agents.create({ strict: 'yes' as never }), /^agents\.create has strict: true or false/],
+    ['a seed', ({ ctx }) => ctx.agents.create({ seed: 'x' as never }), /^agents\.create has a seed/],
+    ['a title', ({ ctx }) => ctx.agents.create({ title: ' ' }), /^agents\.create has a title/],
+    ['limits', ({ ctx }) => ctx.agents.create({ limits: [] as never }), /^limits takes \{ steps/],
+    ['tools', ({ ctx }) => ctx.agents.create({ tools: null as never }), /^tools is \{ only/],
+    ['what becomes of a turn', ({ ctx }) => ctx.agents.resume('test', { turn: 'clsoe' as never }), /^agents\.resume has turn: 'continue' or 'close'/],
+    ['a widening', ({ ctx }) => ctx.agents.resume('test', { widen: { limit: {} } as never }), /^agents\.resume: widen has no option "limit"; it has tools, limits/],
+    ['a widening\'s limits', ({ ctx }) => ctx.agents.resume('test', { widen: { limits: { stpes: 5 } as never } }), /^limits has no option "stpes"/],
+    ['a fork\'s widening, ahead of the fork', ({ ctx }) => ctx.agents.fork('test', { id: 'fork', widen: { tools: 7 as never } }), /^tools is \{ only/],
+    ['a signal', ({ agent }) => agent.prompt('x', { signal: {} as never }), /^agent\.prompt has a signal that is an AbortSignal/],
+    ['a RunContext', ({ agent }) => agent.prompt('x', { context: {} as never }), /^agent\.prompt has a context that is a RunContext/],
+    ['what becomes of the queue', ({ agent }) => agent.cancel('x', { queue: 'withdarw' as never }), /^agent\.cancel has queue: 'keep' or 'withdraw'/],
+    ['that, of a rewind', ({ agent }) => agent.rewind({ queue: 'withdarw' as never }), /^agent\.rewind has queue/],
+    ['a purpose', ({ agent }) => agent.ask(['x'], {} as never), /^agent\.ask needs a purpose/],
+    ['messages', ({ agent }) => agent.ask('x' as never, { purpose: 'x' }), /^agent\.ask takes a list/],
+    ['tools of a side request', ({ agent }) => agent.ask(['x'], { purpose: 'x', tools: 'nnoe' as never }), /^agent\.ask has tools: 'same' or 'none'/],
+    ['an image', ({ agent }) => agent.putImage('x' as never, 'image/png'), /^agent\.putImage takes bytes/],
+    ['the type of an image', ({ agent }) => agent.putImage(new Uint8Array(1), 'text/html'), /^agent\.putImage takes bytes/],
+    ['an adapter', ({ ctx }) => ctx.llm.adapter('echo', {} as never), /^plugin app: the adapter "echo" needs stream\(\)/],
+    ['an adapter\'s name', ({ ctx }) => ctx.llm.adapter('a/b', { async *stream() { /* never */ } } as never), /^plugin app: the name of an adapter/],
+  ])('is refused where it is given: %s', async (_, use, message) => {
+    const made = await app()
+    await expect((async () => use(made))()).rejects.toThrow(message)
+    expect(await made.events()).toHaveLength(1)
+    expect(made.ctx.agents.ids()).toEqual(['test'])
+    await expect(made.store.card('fork')).rejects.toThrow()
+  })
+})
+
 it('the defaults are those that the README says', async () => {
   const ctx = new Context()
   await ctx.plugin(agentPlugin, {})

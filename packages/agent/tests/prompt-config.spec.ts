@@ -138,6 +138,24 @@ describe("a prompt's output", () => {
     expect(await made.agent.prompt('Where?', { output }).result).toMatchObject({ reason: 'done', steps: 2, output: { file: 'a.ts' } })
   })
 
+  it('is nothing to a side request: a title, a summary', async () => {
+    const made = await app({ script: ({ config }) => (config.output ? good : 'A title') })
+    const titles: string[] = []
+    made.ctx.on('agent/turn-stopping', async (agent) => {
+      const { message } = await agent.ask(['Title?'], { purpose: 'title', config: { temperature: 0 } })
+      titles.push(textOf(message))
+    })
+    expect(await made.agent.prompt('Where?', { output, config: { model: 'large' } }).result).toMatchObject({ output: { line: 3 } })
+    titles.push(textOf((await made.agent.ask(['Title?'], { purpose: 'title' })).message))
+    expect(titles).toEqual(['A title', 'A title'])
+    expect(made.requests.map(({ config }) => ({ ...config, output: config.output !== undefined }))).toEqual([
+      { model: 'scripted/large', output: true }, { model: 'scripted/large', output: false, temperature: 0 }, { model: 'scripted/large', output: false },
+    ])
+    const asked = await made.agent.ask(['Which?'], { purpose: 'file', config: { output: { type: 'object' } } })
+    expect(textOf(asked.message)).toBe(good)
+    expect(verify(await made.events()).difference).toBeUndefined()
+  })
+
   it('what is no schema is refused', async () => {
     const made = await app()
     expect(() => made.agent.prompt('x', { output: 'object' as never })).toThrow(/output of a prompt/)

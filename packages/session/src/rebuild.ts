@@ -20,11 +20,17 @@ export interface RequestParts {
   readonly root?: string
 }
 
-/** The header under which a dispatch goes: a side request has no `after`, and may differ in config and tools. */
+/**
+ * The header under which a dispatch goes: a side request has no `after`, and may differ in config and tools. What the answer to a prompt
+ * must be is nothing to it.
+ */
 export function effectiveHeader(header: EpochHeader, side?: Pick<Dispatch, 'config' | 'tools'>): EpochHeader {
   if (!side) return header
-  const { after: _after, tools, config, ...rest } = header
-  return defined({ ...rest, config: side.config ? adoptJson({ ...config, ...side.config }) : config, tools: side.tools === 'none' ? undefined : tools })
+  const { after: _after, tools, config: whole, ...rest } = header
+  const { output, ...without } = whole
+  const isSame = output === undefined && !side.config
+  const config = isSame ? whole : adoptJson({ ...without, ...side.config })
+  return defined({ ...rest, config, tools: side.tools === 'none' ? undefined : tools })
 }
 
 /** Assembles a request from its parts. `messages`, `owners` and `writers` are made when they are first read; all is frozen. */

@@ -43,7 +43,7 @@ export class Session {
   private readonly store: SessionStore
   private readonly lease: Lease
   private readonly now: () => number
-  private readonly maxEvent: number
+  private maxEvent: number
   private readonly log: SessionEvent[] = []
   private fold = new Fold()
   private readonly witness: Witness | undefined
@@ -189,6 +189,11 @@ export class Session {
     const events = this.accept(isList(input) ? input : [input])
     this.live.emitAll('event', events)
     return isList(input) ? events : events[0]!
+  }
+
+  /** Says how large an event may be: what bounds a log stands in it, and is known once it is open. */
+  boundEvents(maxEvent: number): void {
+    this.maxEvent = maxEvent
   }
 
   /** Asked before what comes from outside of the loop is appended. @throws LogError where listeners answer each other without end */

@@ -110,3 +110,6 @@ export class SessionView {
     return this.#session.flush()
   }
 }
+
+// As its instances: what one plugin writes to it must not reach another.
+Object.freeze(SessionView.prototype)

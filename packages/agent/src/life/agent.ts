@@ -1,16 +1,16 @@
 import type { Context } from 'cordis'
 import {
-  type CallConfig, type ContentInput, type ContributionInput, type ImageBlock, type MessageInput, keyOf, messageOf, toConfigPatch,
+  type CallConfig, type ContentInput, type ContributionInput, type ImageBlock, type MessageInput, isA, keyOf, messageOf, toConfigPatch,
   toContribution,
 } from '@headrace/message'
 import type { EntryId, SessionEvent, SessionView } from '@headrace/session'
 import type {
   Agent, AskOptions, CancelOptions, PromptOptions, ReplaceOptions, RewindOptions, SideAnswer,
 } from '../contract/agent.ts'
-import { checkOptions } from '../contract/check-options.ts'
+import { checkOption, checkOptions } from '../contract/check-options.ts'
 import { AgentError } from '../contract/error.ts'
 import type { TurnHandle } from '../contract/turn.ts'
-import { isObject } from '../seams/guards.ts'
+import { isObject, isRunContext } from '../seams/guards.ts'
 import { ownerOf } from '../seams/owner.ts'
 import { toOutputSchema } from '../turn/parameters.ts'
 import { ask } from '../turn/side-request.ts'
@@ -61,6 +61,9 @@ export class AgentView implements Agent {
   prompt<Output = unknown>(input: ContentInput, options: PromptOptions<Output> = {}): TurnHandle<Output> {
     checkOptions('agent.prompt', options, ['context', 'config', 'output', 'signal'])
     const { context, config, output, signal } = options
+    // Ahead of the append: what throws must not be queued.
+    checkOption('agent.prompt', !context || isRunContext(context), 'has a context that is a RunContext')
+    checkOption('agent.prompt', !signal || isA(signal, AbortSignal), 'has a signal that is an AbortSignal')
     const patch = config && this.#core.header.seed.check(toConfigPatch(config, 'prompt'))
     const handle = this.#core.inbox.prompt(input, this.plugin, { context, config: patch, output: output && toOutputSchema(output) })
     if (signal) cancelWith(handle, signal)
@@ -95,6 +98,7 @@ export class AgentView implements Agent {
 
   setTitle(title: string): void {
     if (typeof title !== 'string' || title.trim() === '') throw new AgentError('TITLE_EMPTY', 'a title is a text that is not blank')
+    this.#core.session.admit()
     this.#core.session.append({ type: 'session/title', data: { title: title.toWellFormed(), owner: ownerOf(this.plugin, undefined, 'title') } })
   }
 
@@ -107,6 +111,7 @@ export class AgentView implements Agent {
   }
 
   async putImage(bytes: Uint8Array, mediaType: string): Promise<ImageBlock> {
+    checkOption('agent.putImage', isA(bytes, Uint8Array) && /^image\/./.test(mediaType), 'takes bytes and the type of an image, e.g. image/png')
     return { type: 'image', digest: await this.#core.putBlob(bytes), mediaType }
   }
 
@@ -118,7 +123,10 @@ export class AgentView implements Agent {
     this.#core.inbox.withdraw(prompt, reason)
   }
 
-  cancel(reason = `cancelled by ${this.plugin}`, { queue = 'keep' }: CancelOptions = {}): void {
+  cancel(reason = `cancelled by ${this.plugin}`, options: CancelOptions = {}): void {
+    checkOptions('agent.cancel', options, ['queue'])
+    const { queue = 'keep' } = options
+    checkOption('agent.cancel', queue === 'keep' || queue === 'withdraw', "has queue: 'keep' or 'withdraw'")
     this.#core.cancel(reason, queue)
   }
 
@@ -138,6 +146,9 @@ export class AgentView implements Agent {
     return this.#core.park()
   }
 }
+
+// A listener of one plugin must not put itself in front of what others say (L14).
+Object.freeze(AgentView.prototype)
 
 /** Cancels a turn when a signal is aborted, now or later. */
 function cancelWith(handle: TurnHandle, signal: AbortSignal): void {

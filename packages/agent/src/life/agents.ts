@@ -4,10 +4,10 @@ import type { Context } from 'cordis'
 import { type CallConfig, defined, resolveModel, toConfigPatch } from '@headrace/message'
 import { Session, type SessionStore, forkLog } from '@headrace/session'
 import type { Agent } from '../contract/agent.ts'
-import { checkOptions, namesOf } from '../contract/check-options.ts'
+import { checkOption, checkOptions, namesOf } from '../contract/check-options.ts'
 import { AgentError } from '../contract/error.ts'
-import type { AgentOptions, CreateOptions, ForkOptions, ResumeOptions } from '../contract/options.ts'
-import { type Limits, type Settings, checkSettings, toLimits } from '../contract/settings.ts'
+import type { AgentOptions, CreateOptions, ForkOptions, ResumeOptions, Widening } from '../contract/options.ts'
+import { type Limits, LimitsSchema, type Settings, checkSettings, toLimits } from '../contract/settings.ts'
 import { Departures } from '../seams/hooks.ts'
 import { pluginOf } from '../seams/owner.ts'
 import { type Bounds, boundsOf, checkChoice } from './bounds.ts'
@@ -25,6 +25,8 @@ const SHARED = namesOf<AgentOptions>({
   budget: true,
   seed: true,
 })
+
+const WIDENING = namesOf<Widening>({ tools: true, limits: true })
 
 /** What the agents of an app are made from. */
 export interface AgentsOptions extends Pick<Shared, 'ctx' | 'llm' | 'tools' | 'system'> {
@@ -78,8 +80,11 @@ export class Agents {
 
   async create(home: Context, options: CreateOptions): Promise<Agent> {
     checkOptions('agents.create', options, [...SHARED, 'id', 'under', 'kind', 'title', 'tools'])
+    checkGiven('agents.create', options)
     const cwd = resolve(options.cwd ?? process.cwd())
     const { limits, under, kind, title, tools } = options
+    const isTitle = title === undefined || (typeof title === 'string' && title.trim() !== '')
+    checkOption('agents.create', isTitle, 'has a title that is a text, and not blank')
     const { settings, tools: choice } = boundsOf(
       this.settings,
       defined({ limits: limits && toGiven(limits), tools: checkChoice(tools) }),
@@ -101,11 +106,13 @@ export class Agents {
 
   async resume(home: Context, id: string, options: ResumeOptions): Promise<Agent> {
     checkOptions('agents.resume', options, [...SHARED, 'turn', 'recent', 'widen'])
+    checkGiven('agents.resume', options)
     return this.open(home, id, options, false)
   }
 
   async fork(home: Context, parent: string, given: ForkOptions): Promise<Agent> {
     checkOptions('agents.fork', given, [...SHARED, 'turn', 'recent', 'widen', 'at', 'id'])
+    checkGiven('agents.fork', given)
     const { at, id = newSessionId(), ...options } = given
     await forkLog(this.store(), parent, id, at)
     return this.open(home, id, options, true)
@@ -116,11 +123,11 @@ export class Agents {
     const store = this.store()
     const explicit = explicitOf(options)
     const { strict = this.settings.strict } = options
-    const maxEvent = toLimits({ ...this.settings.limits, ...options.limits }).event
-    const session = await Session.open(store, id, { strict, maxEvent, recent: options.recent === true })
+    const session = await Session.open(store, id, { strict, recent: options.recent === true })
     let bounds: Bounds
     try {
       bounds = boundsOf(this.settings, session.ledger.origin ?? {}, options)
+      session.boundEvents(bounds.settings.limits.event)
       if (options.seed) checkSeed(toSeed(options.seed), session.deriveMessages())
       if (forked) for (const { seq } of session.ledger.queue) session.append({ type: 'prompt/withdrawn', data: { prompt: seq, reason: 'the session was forked; the prompt waits in its parent' } })
       await session.repair()
@@ -196,8 +203,28 @@ async function closeTurn(core: AgentCore, reason: 'lost' | 'cancelled'): Promise
 
 /** The limits that were given, and no defaults. @throws AgentError, and the schema's own error */
 function toGiven(limits: Partial<Limits>): Record<string, number> {
-  const checked = toLimits(limits)
-  return Object.fromEntries(Object.keys(limits).map((name) => [name, checked[name as keyof Limits]]))
+  const given = defined(limits)
+  const checked = toLimits(given)
+  return Object.fromEntries(Object.keys(given).map((name) => [name, checked[name as keyof Limits]]))
+}
+
+/** What JavaScript may give of what no schema judges. @throws AgentError */
+function checkGiven(at: string, options: AgentOptions & Pick<ResumeOptions, 'turn' | 'recent' | 'widen'>): void {
+  const { cwd, config, limits, context, strict, budget, seed, turn, recent, widen } = options
+  const is = (value: unknown, type: string): boolean => value === undefined || (typeof value === type && value !== null)
+  checkOption(at, is(cwd, 'string'), 'has a cwd that is the path of a folder')
+  checkOption(at, is(config, 'object'), 'has a config that is an object')
+  if (limits !== undefined) checkOptions('limits', limits, Object.keys(LimitsSchema.dict!))
+  checkOption(at, is(context, 'function'), 'has a context that is a function of the turn')
+  checkOption(at, is(strict, 'boolean'), 'has strict: true or false')
+  checkOption(at, budget === undefined || (is(budget, 'object') && typeof budget.check === 'function'), 'has a budget that is a RequestBudget')
+  checkOption(at, seed === undefined || Array.isArray(seed), 'has a seed that is a list of messages')
+  checkOption(at, turn === undefined || turn === 'continue' || turn === 'close', "has turn: 'continue' or 'close'")
+  checkOption(at, is(recent, 'boolean'), 'has recent: true or false')
+  if (widen === undefined) return
+  checkOptions(`${at}: widen`, widen, WIDENING)
+  checkChoice(widen.tools)
+  if (widen.limits !== undefined) toLimits(widen.limits)
 }
 
 function explicitOf({ model, config }: AgentOptions): Partial<CallConfig> {

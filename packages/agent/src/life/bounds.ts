@@ -1,3 +1,4 @@
+import { defined } from '@headrace/message'
 import type { ToolChoice } from '@headrace/session'
 import { AgentError } from '../contract/error.ts'
 import type { AgentOptions, Widening } from '../contract/options.ts'
@@ -23,8 +24,8 @@ export interface Bounds {
  */
 export function boundsOf(app: Settings, opened: Opened, given: AgentOptions & { readonly widen?: Widening }): Bounds {
   const { widen } = given
-  const logged = known({ ...opened.limits, ...widen?.limits })
-  const wanted = toLimits({ ...app.limits, ...logged, ...given.limits })
+  const logged = { ...known(opened.limits ?? {}), ...defined(widen?.limits ?? {}) }
+  const wanted = toLimits({ ...app.limits, ...logged, ...defined(given.limits ?? {}) })
   const limits = toLimits({ ...wanted, ...narrowed(wanted, logged) })
   return { settings: { ...app, limits, strict: given.strict ?? app.strict }, tools: checkChoice(widen?.tools ?? opened.tools) }
 }
@@ -48,7 +49,7 @@ function narrowed(given: Limits, logged: Partial<Limits>): Partial<Limits> {
 /** @throws AgentError for what is neither `{ only }` nor `{ without }` of names */
 export function checkChoice(choice: ToolChoice | undefined): ToolChoice | undefined {
   if (choice === undefined) return undefined
-  const [[key, names] = ['', undefined], ...more] = Object.entries(choice as object) as [string, unknown][]
+  const [[key, names] = ['', undefined], ...more] = Object.entries((choice as object | null) ?? {}) as [string, unknown][]
   const isNames = Array.isArray(names) && names.every((name) => typeof name === 'string')
   if (!['only', 'without'].includes(key) || more.length > 0 || !isNames) {
     throw new AgentError('TOOLS_INVALID', 'tools is { only: [names] } or { without: [names] }')

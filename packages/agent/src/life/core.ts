@@ -231,9 +231,7 @@ export class AgentCore implements TurnHost {
   /** A plugin's steer: it follows the turn that runs, or waits for the next one. */
   steer(message: ContributionInput, owner: Owner): TurnHandle {
     const [running] = this.running ? this.following : []
-    const pending = this.inbox.steer(message, owner, running)
-    if (running && this.following.has(running)) this.following.add(pending)
-    return pending.handle
+    return this.inbox.steer(message, owner, running)
   }
 
   /** Steers that waited follow the turn. */

@@ -6,20 +6,13 @@ import type { TurnEvent, TurnHandle, TurnResult } from '../contract/turn.ts'
 /** A handle, and the calls that feed it, which only the life that made it has (L14). */
 export interface PendingTurn {
   readonly handle: TurnHandle
-  /** What it has told so far. */
-  readonly past: readonly TurnEvent[]
   push(event: TurnEvent): void
   settle(result: TurnResult): void
 }
 
-/**
- * @param stop cancels the turn, or takes the prompt back
- * @param past what the turn told before the handle joined it
- */
-export function pendingTurn(
-  prompt: number | undefined, accepted: Promise<void>, stop: (reason: string) => void, past: readonly TurnEvent[] = [],
-): PendingTurn {
-  const events: TurnEvent[] = [...past]
+/** @param stop cancels the turn, or takes the prompt back */
+export function pendingTurn(prompt: number | undefined, accepted: Promise<void>, stop: (reason: string) => void): PendingTurn {
+  const events: TurnEvent[] = []
   const waiting = new Set<() => void>()
   let over = false
   let resolve!: (result: TurnResult) => void
@@ -49,7 +42,6 @@ export function pendingTurn(
   }
   return {
     handle: Object.freeze(handle),
-    past: events,
     push(event) {
       events.push(event)
       wake()
@@ -60,6 +52,12 @@ export function pendingTurn(
       wake()
     },
   }
+}
+
+/** A handle of the turn that runs for what joins it: a turn may have thousands of these, and tells each event once. */
+export function joinTurn(running: PendingTurn, accepted: Promise<void>): TurnHandle {
+  accepted.catch(() => undefined)
+  return Object.freeze({ ...running.handle, prompt: undefined, accepted })
 }
 
 /** What the log says of a turn that ended. */

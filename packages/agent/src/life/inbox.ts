@@ -16,7 +16,7 @@ import type { EntryId, Session, SessionEvent, Signed } from '@headrace/session'
 import { AgentError } from '../contract/error.ts'
 import type { TurnHandle } from '../contract/turn.ts'
 import { isObject } from '../seams/guards.ts'
-import { type PendingTurn, pendingTurn, withdrawnResult } from './handle.ts'
+import { type PendingTurn, joinTurn, pendingTurn, withdrawnResult } from './handle.ts'
 import type { Reporter } from '../seams/report.ts'
 import { ownerOf } from '../seams/owner.ts'
 import { type Parameters, toOutputSchema } from '../turn/parameters.ts'
@@ -83,15 +83,16 @@ export class Inbox {
    *
    * @throws AgentError where it is empty
    */
-  steer(message: ContributionInput, owner: Owner, running: PendingTurn | undefined): PendingTurn {
+  steer(message: ContributionInput, owner: Owner, running: PendingTurn | undefined): TurnHandle {
     const contribution = this.contribution(message, owner)
     if (isBlank(contribution)) throw new AgentError('PROMPT_EMPTY', 'the steer is empty; say what the agent should do')
     const { seq } = this.session.append({ type: 'context/message', data: { message: contribution, owner, steer: true } })
-    const pending = pendingTurn(undefined, this.session.flush(), this.stop, running?.past)
+    if (running) return joinTurn(running, this.session.flush())
+    const pending = pendingTurn(undefined, this.session.flush(), this.stop)
     // A listener may have rewound the session as soon as it was in the log.
-    if (!running && !this.session.ledger.owed) pending.settle(withdrawnResult(`the steer ${seq} was taken back`))
-    else if (!running) this.steers.add(pending)
-    return pending
+    if (this.session.ledger.owed) this.steers.add(pending)
+    else pending.settle(withdrawnResult(`the steer ${seq} was taken back`))
+    return pending.handle
   }
 
   /** The steers that no turn had yet. */

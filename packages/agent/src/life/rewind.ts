@@ -2,7 +2,7 @@ import type { Owner } from '@headrace/message'
 import type { Session, SessionEvent } from '@headrace/session'
 import type { RewindOptions } from '../contract/agent.ts'
 import { AgentError } from '../contract/error.ts'
-import { checkOptions, namesOf } from '../contract/check-options.ts'
+import { checkOption, checkOptions, namesOf } from '../contract/check-options.ts'
 import type { Driver } from './driver.ts'
 
 /** What a rewind needs of its agent. */
@@ -23,12 +23,14 @@ const OPTIONS = namesOf<RewindOptions>({ turns: true, to: true, cancel: true, qu
 export async function rewind(host: RewindHost, owner: Owner, options: RewindOptions, reason: string): Promise<SessionEvent<'surface/rewind'>> {
   const { session } = host
   checkOptions('agent.rewind', options, OPTIONS)
+  checkOption('agent.rewind', options.queue === undefined || options.queue === 'keep' || options.queue === 'withdraw', "has queue: 'keep' or 'withdraw'")
   targetOf(session, options)
   // Ahead of the pause: a rewind that is refused must not cost a waiting turn its slot.
   if (session.ledger.turn && options.cancel !== true) throw new AgentError('TURN_RUNS', 'a turn runs; let it end, or rewind with { cancel: true }')
   return host.driver.between(async () => {
     host.cancel(reason, options.queue ?? 'keep')
     await host.driver.idle()
+    session.admit()
     // Asked again: another rewind may have come in front.
     const event = session.append<'surface/rewind'>({ type: 'surface/rewind', data: { turn: targetOf(session, options), owner, reason } })
     await session.flush()

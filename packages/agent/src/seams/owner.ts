@@ -40,10 +40,10 @@ export function serves(ctx: Context, agent: string): boolean {
   return scope === undefined || scope === agent
 }
 
-/** The plugin a context belongs to, or `app`; one without a name is its parent's. No name makes a plugin the app (L14). */
+/** The plugin a context belongs to, or `app`; one without a name is its parent's. No name makes a plugin the app or the loop (L14). */
 export function pluginOf(ctx: Context): string {
   const name = nameOfPlugin(ctx, scopePlugin.apply)
-  if (name !== undefined) return name.toWellFormed().replace(/\s+/g, '-').replace(/^app(?=\/|$)/, 'app-plugin')
+  if (name !== undefined) return name.toWellFormed().replace(/\s+/g, '-').replace(/^(app|loop)(?=\/|$)/, '$1-plugin')
   return Author.nameOf(Reflect.get(ctx, kAuthor)) ?? 'app'
 }
 

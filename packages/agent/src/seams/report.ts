@@ -5,6 +5,9 @@ import type { OverrideNote, Report } from '../contract/events.ts'
 import { SeamError } from '../contract/error.ts'
 import { type Hook, Hooks, pluginOfHook } from './hooks.ts'
 
+/** Reports in a row that listeners are told of. */
+const MOST = 1_000
+
 /** Collects what the seams of one agent have to say; in `strict` a lost contribution is an error (L15). */
 export class Reporter {
   /** Logs an override (L15). */
@@ -13,6 +16,8 @@ export class Reporter {
   private readonly agent: string
   private readonly view: (plugin: string) => Agent
   private telling = false
+  /** Reports without a pause in which anything else could run. */
+  private count = 0
   readonly strict: boolean
 
   constructor(ctx: Context, agent: string, view: (plugin: string) => Agent, strict: boolean, override: (note: OverrideNote) => void) {
@@ -26,11 +31,20 @@ export class Reporter {
   report(report: Report): void {
     this.ctx.logger('headrace').warn('plugin %s in %s: %s', report.plugin, report.seam, report.problem)
     // What a listener causes to be reported stands in Cordis' log only: listeners must not answer each other for ever.
-    if (this.telling) return
+    if (this.telling || !this.counts()) return
     this.telling = true
     Object.freeze(report)
     for (const hook of new Hooks(this.ctx).of('agent/report', this.agent)) emitGuarded([hook], [this.view(pluginOfHook(hook)), report], () => undefined)
     this.telling = false
+  }
+
+  /** False where a listener that answers reports later, in a microtask, would hold the process for ever. */
+  private counts(): boolean {
+    if (this.count === 0) setImmediate(() => (this.count = 0)).unref()
+    if (++this.count === MOST + 1) {
+      this.ctx.logger('headrace').warn('%d reports without a pause: agent/report is not told of more; a listener of it must not report', MOST)
+    }
+    return this.count <= MOST
   }
 
   /** What failed and is passed over. */

@@ -2,6 +2,8 @@ import { type Context, Service } from 'cordis'
 import { type Chunk, type Request, splitModel } from '@headrace/message'
 import type { Adapter, AdapterTools, WireRecord } from '../contract/adapter.ts'
 import { AgentError } from '../contract/error.ts'
+import { describe } from '../seams/decision-rule.ts'
+import { isObject } from '../seams/guards.ts'
 import { pluginOf } from '../seams/owner.ts'
 import type { AdapterRegistry } from '../turn/adapters.ts'
 
@@ -16,7 +18,7 @@ export interface LlmService {
   /**
    * Registers an adapter under the name that models have in front of the first slash; goes with the caller's plugin.
    *
-   * @throws AgentError for a name that is taken
+   * @throws AgentError for a wrong adapter, or a name that is taken
    */
   adapter(name: string, adapter: Adapter): () => void
   /** Names of the providers. */
@@ -33,6 +35,14 @@ export interface LlmService {
   stream(request: Request): AsyncIterable<Chunk>
 }
 
+/** @throws AgentError, in JavaScript too: no model could name it, or nothing could be sent to it */
+function checkAdapter(plugin: string, name: unknown, adapter: unknown): void {
+  const problem = typeof name !== 'string' || name === '' || name.includes('/')
+    ? `the name of an adapter is what models have in front of the first slash, not ${typeof name === 'string' ? JSON.stringify(name) : describe(name)}`
+    : isObject(adapter) && typeof adapter.stream === 'function' ? undefined : `the adapter ${JSON.stringify(name)} needs stream(); it is ${describe(adapter)}`
+  if (problem !== undefined) throw new AgentError('ADAPTER_INVALID', `plugin ${plugin}: ${problem}`)
+}
+
 /** The service over a registry, which nothing but this closure holds (L1). */
 export function llmService(registry: AdapterRegistry): new (ctx: Context) => Service & LlmService {
   const { adapters } = registry
@@ -44,6 +54,7 @@ export function llmService(registry: AdapterRegistry): new (ctx: Context) => Ser
     adapter(name: string, adapter: Adapter): () => void {
       const { ctx } = this
       const plugin = pluginOf(ctx)
+      checkAdapter(plugin, name, adapter)
       return ctx.effect(() => {
         const taken = adapters.get(name)
         if (taken) throw new AgentError('ADAPTER_TAKEN', `plugin ${taken.plugin} has registered the provider ${JSON.stringify(name)} already`)

@@ -6,7 +6,7 @@ import { type Dispatch, assembleRequest, proveRequest } from '@headrace/session'
 import type { AskOptions, SideAnswer } from '../contract/agent.ts'
 import { AnswerDraft } from './answer.ts'
 import { AgentError, ModelError } from '../contract/error.ts'
-import { checkOptions, namesOf } from '../contract/check-options.ts'
+import { checkOption, checkOptions, namesOf } from '../contract/check-options.ts'
 import { ownerOf } from '../seams/owner.ts'
 import { pull } from './stream.ts'
 import type { Turn } from '../contract/turn.ts'
@@ -32,6 +32,9 @@ export async function ask(
   ending: AbortSignal,
 ): Promise<SideAnswer> {
   checkOptions('agent.ask', options, OPTIONS)
+  checkOption('agent.ask', Array.isArray(inputs), 'takes a list of messages')
+  checkOption('agent.ask', typeof options.purpose === 'string' && options.purpose !== '', "needs a purpose, in a word: { purpose: 'title' }")
+  checkOption('agent.ask', options.tools === undefined || options.tools === 'same' || options.tools === 'none', "has tools: 'same' or 'none'")
   const { session } = host
   const { header } = session.headers
   if (!header)
@@ -47,6 +50,7 @@ export async function ask(
     config: options.config && resolveModel(toConfigPatch(options.config, 'config'), header.config.model),
     tools: options.tools === 'none' ? options.tools : undefined,
   })
+  session.admit()
   const history = session.surface.snapshot()
   const turn = host.running?.turn
   const { seq: dispatch, data } = session.append<'request/dispatch'>({
