@@ -51,6 +51,8 @@ it.each([
   ['turn/prompt-submit', 'did you mean "agent/prompt-submit"?'],
   ['sessions/event', 'did you mean "session/event"?'],
   ['model/stream', 'did you mean "llm/stream"?'],
+  ['toolz/pre-execute', 'did you mean "tools/pre-execute"?'],
+  ['sesion/event', 'did you mean "session/event"?'],
   ['tools/permission', 'there is tools/pre-execute, tools/ask, tools/execute, tools/post-execute'],
   ['tools/', 'there is tools/pre-execute, tools/ask, tools/execute, tools/post-execute'],
 ])('%s is none, and is told: %s', async (event, meant) => {

@@ -45,7 +45,10 @@ function meantBy(event: string): string | undefined {
   const slash = event.indexOf('/')
   const [space, word] = [event.slice(0, Math.max(0, slash)), event.slice(slash + 1)]
   const known = EVENTS.find((one) => plain(one.slice(one.indexOf('/') + 1)) === plain(word))
-  if (known !== undefined && (OWN_WORDS.has(plain(word)) || (slash >= 0 && LIKE_OURS.has(plain(space))) || (slash < 0 && plain(word).includes(' ')))) return `; did you mean ${JSON.stringify(known)}?`
+  // `toolz/pre-execute`, `sesion/event`.
+  const isSlip = slash > 4 && nearest(space, SPACES) !== ''
+  const isOurs = OWN_WORDS.has(plain(word)) || isSlip || (slash >= 0 && LIKE_OURS.has(plain(space))) || (slash < 0 && plain(word).includes(' '))
+  if (known !== undefined && isOurs) return `; did you mean ${JSON.stringify(known)}?`
   if ((SPACES as readonly string[]).includes(space)) return nearest(event, EVENTS) || `; there is ${EVENTS.filter((one) => one.startsWith(`${space}/`)).join(', ')}`
   // A slip in both parts: `agents/pre-stpe`.
   return slash >= 0 && LIKE_OURS.has(plain(space)) ? nearest(event, EVENTS) || undefined : undefined
