@@ -129,7 +129,9 @@ function checkModel(app: Context, { model }: RunOptions, found: Found | undefine
   }
 }
 
-async function planOf({ cwd, prompt, attachments }: Asked, options: RunOptions, terminal: Terminal, store: SessionStore): Promise<Plan | number> {
+async function planOf(
+  { cwd, prompt, attachments }: Asked, options: RunOptions, terminal: Terminal, store: SessionStore,
+): Promise<Plan | number> {
   const found = await findSession(store, options, cwd)
   if (prompt === undefined) {
     const idle = idleReason(found, options, cwd)
