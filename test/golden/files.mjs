@@ -45,7 +45,8 @@ const REFUSED = {
   'nested-129': ['damage', changed(1, (event) => ({ ...event, type: 'note/deep', data: { deep: JSON.parse('['.repeat(127) + ']'.repeat(127)) } }))],
   'byte-changed': ['damage', relined((lines) => lines.with(1, lines[1].replace('"owner":"user"', '"owner":"uses"')))],
   'line-of-another-log': ['damage', relined((lines) => lines.with(2, other.lines[2]))],
-  'lines-exchanged': ['damage', relined((lines) => lines.with(8, lines[9].replace('"seq":10', '"seq":9')))],
+  'lines-exchanged': ['damage', relined((lines) => lines.with(8, lines[9]).with(9, lines[8]))],
+  'line-at-another-place': ['damage', relined((lines) => lines.with(8, lines[9].replace('"seq":10', '"seq":9')))],
   'result-missing': ['damage', changed(8, (event) => ({ ...event, data: { ...event.data, message: { role: 'assistant', content: [{ type: 'tool-call', id: '1', name: 'read', arguments: '{}' }] } } }))],
 }
 
