@@ -139,8 +139,8 @@ export class Agents {
     const { settings, tools: choice } = bounds
     const { context, budget } = options
     const core = await this.adopt(home, { session, store, settings, choice, cwd, explicit, context, budget, resumed: true, forked })
-    // A cancel that a crash cut off is still a cancel.
-    if (session.ledger.turn?.cancelled !== undefined) await closeTurn(core, 'cancelled')
+    // A cancel that a crash cut off is still a cancel, unless somebody says that it goes on.
+    if (session.ledger.turn?.cancelled !== undefined && options.turn !== 'continue') await closeTurn(core, 'cancelled')
     else if (options.turn === 'close' && session.ledger.turn) await closeTurn(core, 'lost')
     core.driver.goOn()
     return core.view(pluginOf(home))

@@ -93,6 +93,8 @@ export class AgentCore implements TurnHost {
   private readonly following = new Set<PendingTurn>()
   private result: TurnResult | undefined
   private disposing: Promise<void> | undefined
+  /** The turn whose cancel this life has put on record. */
+  private cancelled: number | undefined
 
   constructor(options: CoreOptions) {
     const { session, settings, ctx, store } = options
@@ -174,7 +176,8 @@ export class AgentCore implements TurnHost {
   /** Each cancel is on record, once a turn: after a crash, a turn that was being cancelled does not go on. */
   private sayCancelled(reason: string): void {
     const { turn } = this.session.ledger
-    if (!turn || turn.cancelled !== undefined || this.disposing) return
+    if (!turn || turn.number === this.cancelled || this.disposing) return
+    this.cancelled = turn.number
     try {
       this.session.append({ type: 'turn/cancel', data: { turn: turn.number, reason: reason.toWellFormed() } })
     } catch (error) {

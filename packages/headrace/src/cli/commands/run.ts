@@ -212,7 +212,7 @@ async function agentOf(app: Context, { found, id, cwd }: Plan, options: RunOptio
   const asked = modelOf(options, found?.fold.headers.baseline?.config.model)
   const model = asked === undefined ? undefined : routeOf(asked, baseURL).model
   const common = { ...(cwd !== undefined && { cwd }), ...(model !== undefined && { model }) }
-  return found ? app.agents.resume(found.id, common) : app.agents.create({ ...common, ...(id !== undefined && { id }) })
+  return found ? app.agents.resume(found.id, { ...common, ...(options.continue && { turn: 'continue' as const }) }) : app.agents.create({ ...common, ...(id !== undefined && { id }) })
 }
 
 async function follow(
