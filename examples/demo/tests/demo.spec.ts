@@ -58,7 +58,7 @@ describe('the script', () => {
       const server = await createModelServer((body, call) => (call.index === stage - 1 ? { text: 'cut off', stallAfter: 1 } : script(body, call)))
       try {
         const args = ['--yes', '--model', 'scripted', '--base-url', server.url]
-        const first = startHeadrace(own, ['run', PROMPT, ...args], { stdio: 'pipe' })
+        const first = startHeadrace(own, ['run', PROMPT, '--json', ...args], { stdio: 'pipe' })
         first.stdout!.on('data', (text: Buffer) => { if (String(text).includes('cut off')) first.kill('SIGKILL') })
         expect(await ended(first)).toBe('SIGKILL')
         const second = startHeadrace(own, ['run', '--continue', ...args], { stdio: 'pipe' })

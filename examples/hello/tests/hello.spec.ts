@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createModelServer } from '@headrace/model-server'
+import { createModelServer, lastUser } from '@headrace/model-server'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { runExample } from '../../http-host/tests/run-example.ts'
 
@@ -23,7 +23,8 @@ it('takes the model, the endpoint and the prompt that it is given', async () => 
   const { code, out, err } = await runExample('hello', { cwd: folder, state: join(folder, 'state'), args: ['Who is there?'], env: { HEADRACE_MODEL: 'mine', HEADRACE_BASE_URL: server.url } })
   await server.close()
   expect({ code, out, err }).toEqual({ code: 0, out: 'I am here.\n', err: '' })
-  expect(server.requests[0]!.body).toMatchObject({ model: 'mine', messages: expect.arrayContaining([{ role: 'user', content: 'Who is there?' }]) as unknown })
+  const { body } = server.requests[0]!
+  expect([body.model, lastUser(body)]).toEqual(['mine', 'Who is there?'])
 })
 
 it('says what went wrong, and exits with 1', async () => {
