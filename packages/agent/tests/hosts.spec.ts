@@ -92,6 +92,14 @@ describe('an agent whose maker goes is parked, not cancelled (H1)', () => {
     await (await made.ctx.agents.resume('made', { model: 'scripted/m' })).dispose()
   })
 
+  it('a plugin of its own whose end waits for the end of the agent does not hold it up', async () => {
+    const made = await app({ settings: { grace: 20 } })
+    const { agent } = made
+    await agent.ctx.plugin({ name: 'waits', apply: async () => () => agent.dispose() })
+    await agent.dispose()
+    expect(made.reports).toMatchObject([{ seam: 'agent.ctx', problem: expect.stringContaining('did not end within 20 ms') as string }])
+  })
+
   it('dispose alone cancels', async () => {
     const made = await app(hanging)
     const turn = made.agent.prompt('Go')

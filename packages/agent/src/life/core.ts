@@ -10,6 +10,7 @@ import type { TurnHandle, TurnResult } from '../contract/turn.ts'
 import type { Departures } from '../seams/hooks.ts'
 import { Reporter } from '../seams/report.ts'
 import { Seams } from '../seams/seams.ts'
+import { type Timer, startTimer } from '../seams/timer.ts'
 import type { AdapterRegistry } from '../turn/adapters.ts'
 import { ConfigSeed } from '../turn/config-seed.ts'
 import type { RunningTurn, TurnHost } from '../turn/host.ts'
@@ -217,13 +218,22 @@ export class AgentCore implements TurnHost {
     this.tools.forget(this.id)
     this.system.forget(this.id)
     try {
-      await this.scope.dispose()
+      await this.endScope()
     } finally {
       // In the frame in which the log closes: a plugin of its own may have prompted it until now.
       this.inbox.close(isA(why, ParkedError) ? 'parked' : 'withdrawn', `${why.message}; the prompt waits in the log`)
       // Also where its store failed: the session can be resumed.
       await this.session.close().finally(() => this.onDispose())
     }
+  }
+
+  /** Ends the agent's own plugins; one whose end waits for the agent's does not hold it up. */
+  private async endScope(): Promise<void> {
+    const { grace } = this.settings
+    let timer: Timer
+    const late = new Promise<'late'>((resolve) => (timer = startTimer(grace, () => resolve('late'))))
+    const ended = await Promise.race([this.scope.dispose(), late]).finally(() => clearTimeout(timer))
+    if (ended === 'late') this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'agent.ctx', problem: `its plugins did not end within ${grace} ms; the agent ended without them` })
   }
 
   follow(prompt: number | undefined): void {
