@@ -7,6 +7,7 @@ import { Fold } from './fold.ts'
 import type { EpochHeader } from './header.ts'
 import { Live } from './live.ts'
 import { repairs } from './repair.ts'
+import { checkSizes } from './size.ts'
 import type { Entry } from './surface.ts'
 import { Batch, type Lease, type SessionStore, StoreError, checkSessionId } from './store.ts'
 import type { Letter } from './store/letter.ts'
@@ -216,7 +217,7 @@ export class Session {
         events.push(event)
       }
       batch = new Batch(events)
-      if (this.maxEvent < Infinity) this.checkSizes(batch)
+      if (this.maxEvent < Infinity) checkSizes(batch, this.maxEvent)
       if (events.length > 0) this.lease.append(batch)
     } catch (error) {
       // All or nothing: what the fold took of the batch is forgotten by folding anew. Only a refusal costs that.
@@ -226,14 +227,6 @@ export class Session {
     for (const event of events) this.log.push(event)
     if (this.witness) for (const json of batch.json) this.witness.feed(json)
     return events
-  }
-
-  /** The JSON is made here, for the store. */
-  private checkSizes({ events, json }: Batch): void {
-    const large = json.findIndex((text) => text.length > this.maxEvent)
-    if (large < 0) return
-    const { seq, type } = events[large]!
-    throw new LogError(`a ${type} of ${json[large]!.length} characters is larger than ${this.maxEvent}; give less, or raise limits.event`, seq, 'EVENT_TOO_LARGE')
   }
 
   /** In `strict`, compares a dispatch with what a second fold of the serialised log makes of it. @throws LogError */
