@@ -1,9 +1,9 @@
 import type { Context, Plugin } from 'cordis'
-import { describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { type Message, textOf } from '@headrace/message'
 import { type SessionEvent, unpaired } from '@headrace/session'
 import { type Harness, type HarnessOptions, type Reply, harness } from '@headrace/testing'
-import { turns, until } from '@headrace/testing/gate'
+import { gate, until } from '@headrace/testing/gate'
 
 /** The rows of "Hooks and tools": small inputs that broke other systems. */
 
@@ -99,11 +99,15 @@ it('a UI listener that throws on step/start, one that appends from inside: the l
 })
 
 describe('a tool', () => {
+  // Held open until the tests of this block are over.
+  const over = gate()
+  afterAll(() => over.open())
+
   it.each<[string, (...args: never[]) => unknown, RegExp, object?]>([
     ['throws', () => { throw new Error('it broke') }, /^it broke$/],
     ['throws what is no error', () => { throw 'a string' }, /^a string$/], // oxlint-disable-line typescript/only-throw-error -- that is the case
     ['hangs', () => new Promise(() => undefined), /did not finish within 60 ms and was told to stop/, { timeout: 60 }],
-    ['ignores its abort signal', () => turns(10_000).then(() => 'late'), /did not finish within 60 ms/, { timeout: 60 }],
+    ['ignores its abort signal', () => over.promise.then(() => 'late'), /did not finish within 60 ms/, { timeout: 60 }],
     ['returns a function', () => () => 1, /not JSON: .* is a function/],
     ['returns a cycle', () => { const a: Record<string, unknown> = {}; a.a = a; return a }, /not JSON: .* is a cycle/],
     ['returns a class instance', () => new Map([[1, 2]]), /not JSON: .* is an instance of a class/],
