@@ -1,6 +1,6 @@
 import type { Context } from 'cordis'
 import type {
-  AssistantMessage, CallConfig, ContentInput, ContributionInput, FinishReason, ImageBlock, MessageInput, Usage,
+  AssistantMessage, CallConfig, ContentInput, ContributionInput, FileBlock, FinishReason, ImageBlock, MessageInput, Usage,
 } from '@headrace/message'
 import type { RunContext } from '@headrace/run-context'
 import type { EntryId, SessionEvent, SessionView } from '@headrace/session'
@@ -156,6 +156,9 @@ export interface Agent {
 
   /** Keeps bytes beside the log and gives the block that names them. */
   putImage(bytes: Uint8Array, mediaType: string): Promise<ImageBlock>
+
+  /** The same for a file that is no image, e.g. an `application/pdf`. */
+  putFile(bytes: Uint8Array, mediaType: string, name?: string): Promise<FileBlock>
 
   /** Reports what went wrong and does not stop the agent: `agent/report`, and Cordis' log. */
   report(seam: string, problem: string): void

@@ -1,7 +1,7 @@
 import type { Context } from 'cordis'
 import {
-  type CallConfig, type ContentInput, type ContributionInput, type ImageBlock, type MessageInput, isA, keyOf, messageOf, toConfigPatch,
-  toContribution,
+  type CallConfig, type ContentInput, type ContributionInput, type FileBlock, type ImageBlock, type MessageInput, isA, keyOf, messageOf,
+  toConfigPatch, toContribution,
 } from '@headrace/message'
 import type { EntryId, SessionEvent, SessionView } from '@headrace/session'
 import type {
@@ -113,6 +113,12 @@ export class AgentView implements Agent {
   async putImage(bytes: Uint8Array, mediaType: string): Promise<ImageBlock> {
     checkOption('agent.putImage', isA(bytes, Uint8Array) && /^image\/./.test(mediaType), 'takes bytes and the type of an image, e.g. image/png')
     return { type: 'image', digest: await this.#core.putBlob(bytes), mediaType }
+  }
+
+  async putFile(bytes: Uint8Array, mediaType: string, name?: string): Promise<FileBlock> {
+    const fits = isA(bytes, Uint8Array) && /^[^/\s]+\/[^/\s]+$/.test(mediaType) && (name === undefined || typeof name === 'string')
+    checkOption('agent.putFile', fits, 'takes bytes, the type of a file, e.g. application/pdf, and a name, if it has one')
+    return { type: 'file', digest: await this.#core.putBlob(bytes), mediaType, ...(name !== undefined && { name: name.toWellFormed() }) }
   }
 
   report(seam: string, problem: string): void {

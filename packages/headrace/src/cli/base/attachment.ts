@@ -28,6 +28,5 @@ export function readAttachment(path: string): Attachment {
 
 /** Keeps an attachment in the session's store, and names it for a prompt. */
 export async function putAttachment(agent: Agent, { name, mediaType, bytes }: Attachment): Promise<ContentBlock> {
-  const image = await agent.putImage(bytes, mediaType)
-  return mediaType.startsWith('image/') ? image : { type: 'file', digest: image.digest, mediaType, name }
+  return mediaType.startsWith('image/') ? agent.putImage(bytes, mediaType) : agent.putFile(bytes, mediaType, name)
 }
