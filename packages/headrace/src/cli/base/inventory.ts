@@ -1,7 +1,7 @@
 import { pluginOf } from '@headrace/agent/internal'
-import { type Registration, fibersOf, isBelow, originalOf, registrationsOf } from '@headrace/cordis'
+import { type Registration, fibersOf, isBelow, registrationsOf } from '@headrace/cordis'
 import type { Chunk, Message, Owner } from '@headrace/message'
-import { MemoryStore, type SessionEvent } from '@headrace/session'
+import { MemoryStore, type SessionEvent, type SessionStore } from '@headrace/session'
 import { heuristicCounter } from '@headrace/tokens'
 import type { Context, Fiber } from 'cordis'
 import { CommandError } from './error.ts'
@@ -102,12 +102,12 @@ const DRY = 'dry'
 
 /**
  * The first request of an agent in this app, as its plugins make it, taken apart. Nothing is sent: the outermost listener of
- * `llm/stream` answers. Nothing is kept: the log is in memory, in the place of the app's store, so the app is good for nothing else then.
+ * `llm/stream` answers. Nothing is kept: the app's store keeps all in memory from then on, so the app is good for nothing else.
  *
  * @throws CommandError where the app makes no request
  */
 export async function dryTurn(ctx: Context, cwd: string): Promise<Explanation> {
-  Object.defineProperty(originalOf(ctx.sessions), 'current', { value: new MemoryStore() })
+  keepNothing(ctx.sessions.current)
   ctx.llm.adapter(DRY, { stream: answer })
   ctx.on('llm/stream', () => answer(), { prepend: true })
   const agent = await ctx.agents.create({ cwd, model: `${DRY}/model` })
@@ -120,6 +120,18 @@ export async function dryTurn(ctx: Context, cwd: string): Promise<Explanation> {
   } finally {
     await agent.dispose()
   }
+}
+
+/** What a store does; the compiler sees to it that none is missing. */
+const CALLS: Readonly<Record<Exclude<keyof SessionStore, 'location'>, true>> = {
+  create: true, lease: true, load: true, read: true, follow: true, post: true, letters: true, card: true, list: true, remove: true,
+  putBlob: true, getBlob: true,
+}
+
+/** Has a store keep all in memory from now on. What holds the app's store is out of reach, so each of its calls is replaced. */
+function keepNothing(store: SessionStore): void {
+  const memory = new MemoryStore()
+  for (const name of Object.keys(CALLS) as (keyof typeof CALLS)[]) Object.defineProperty(store, name, { value: memory[name].bind(memory) })
 }
 
 async function* answer(): AsyncGenerator<Chunk> {
