@@ -45,6 +45,19 @@ it('verify looks at blobs: one that is gone, one that was changed', async () => 
   expect(await verify('./blobs.jsonl')).toMatchObject({ code: 1, out: `differs: ./blobs.jsonl: event 1: it names the blob ${digest}, which is not there\n` })
 })
 
+it('verify of an export looks at the blobs that stand in it: one that was changed, one that was left out', async () => {
+  for (const name of ['blobs.jsonl', 'blobs.blobs']) cpSync(join(golden, name), join(lab.cwd, name), { recursive: true })
+  const { out } = await lab.run(['sessions', 'export', './blobs.jsonl'])
+  const bytes = /(?<="bytes":")[^"]+/.exec(out)![0]
+  const at = join(lab.cwd, 'export.jsonl')
+  writeFileSync(at, out)
+  expect(await verify('./export.jsonl')).toEqual({ code: 0, out: 'ok: 1 request of 14 events rebuilds byte for byte, 3 blobs are there (./export.jsonl)\n', err: '' })
+  writeFileSync(at, out.replace(bytes, 'YW5vdGhlcg=='))
+  expect(await verify('./export.jsonl')).toMatchObject({ code: 1, out: expect.stringMatching(/whose bytes have another digest\n$/) })
+  writeFileSync(at, out.replace(/^\{"blob".*\n/m, ''))
+  expect(await verify('./export.jsonl')).toMatchObject({ code: 1, out: expect.stringMatching(/which is not there\n$/) })
+})
+
 it('verify tells a log that was made by a newer headrace as that, and one of another session, other coordinates, other line ends', async () => {
   const refused = (name: string): string => fileURLToPath(new URL(`../../../test/golden/refused/${name}.jsonl`, import.meta.url))
   for (const name of ['version-3', 'another-block', 'required-field']) {

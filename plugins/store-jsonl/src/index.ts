@@ -1,3 +1,4 @@
+export { ExportedBlobs } from './exported.ts'
 export type { FileLayer } from './files.ts'
 export { nodeFiles } from './files.ts'
 export { blobLine, gapLine, readItems } from './items.ts'

@@ -23,6 +23,13 @@ export function isBlobLine(bytes: Buffer, start = 0): boolean {
   return beginsWith(bytes, BLOB, start)
 }
 
+/** The digest that a blob's line names, without reading its bytes. */
+export function blobNamed(bytes: Buffer): string | undefined {
+  if (!isBlobLine(bytes)) return undefined
+  const end = bytes.indexOf('"', BLOB.length)
+  return end < 0 ? undefined : bytes.toString('utf8', BLOB.length, end)
+}
+
 function beginsWith(bytes: Buffer, words: Buffer, start = 0): boolean {
   return bytes.compare(words, 0, words.length, start, Math.min(start + words.length, bytes.length)) === 0
 }

@@ -2,7 +2,7 @@ import { realpathSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import * as storeJsonl from '@headrace/plugin-store-jsonl'
-import { JsonlStore, defaultDirectory, readLog } from '@headrace/plugin-store-jsonl'
+import { ExportedBlobs, JsonlStore, defaultDirectory, readLog } from '@headrace/plugin-store-jsonl'
 import { Fold, type SessionEvent, type SessionStore } from '@headrace/session'
 import type { Plugin } from 'cordis'
 import { CommandError, UsageError } from './error.ts'
@@ -72,7 +72,9 @@ export interface Log {
 export async function findLog(store: SessionStore, what: string): Promise<Log> {
   if (isFile(what)) {
     if (!statSync(what, { throwIfNoEntry: false })?.isFile()) throw new CommandError(`there is no file ${what}`)
-    return { name: what, title: what, file: what, batches: () => readLog(what), blob: (digest) => siblingBlob(what, digest) }
+    const exported = new ExportedBlobs(what)
+    const blob = async (digest: string): Promise<Uint8Array | undefined> => (await siblingBlob(what, digest)) ?? exported.get(digest)
+    return { name: what, title: what, file: what, batches: () => readLog(what), blob }
   }
   const id = what === 'last' ? await lastSession(store) : what
   // A session that there is none of is told by the store itself.
