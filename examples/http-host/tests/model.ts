@@ -1,9 +1,9 @@
-import { type ChatBody, type Reply, lastUser, toolResults } from '@headrace/model-server'
+import { type ChatBody, type Reply, toolResults } from '@headrace/model-server'
 import { KEY } from './host.ts'
 
 /** Prompts of the tests, and what the model makes of them: a function of the conversation, but for the first word `once`. */
 export function reply(body: ChatBody, seen = new Set<string>()): Reply | string {
-  const prompt = lastUser(body)
+  const prompt = lastSaid(body)
   const [word, ...rest] = prompt.split(' ')
   const text = rest.join(' ')
   switch (word) {
@@ -20,6 +20,12 @@ export function reply(body: ChatBody, seen = new Set<string>()): Reply | string 
     case 'call': return calls(body, text)
     default: return `you said: ${prompt}`
   }
+}
+
+/** What was said last by the user's side: the wire puts what follows one another there, a prompt and a plugin's request, into one message. */
+function lastSaid({ messages }: ChatBody): string {
+  const content = messages.findLast(({ role }) => role === 'user')?.content ?? ''
+  return typeof content === 'string' ? content : content.findLast(({ type }) => type === 'text')?.text ?? ''
 }
 
 /** What tools take beside a path. */

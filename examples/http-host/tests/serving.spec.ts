@@ -179,7 +179,7 @@ describe('events', () => {
     const id = await bob.create()
     const one = stuck(`POST /sessions/${id}/turns`, JSON.stringify({ prompt: 'large 3900000' }))
     await told(id, 1)
-    await (await bob.turn(id, 'large 3900000')).result()
+    expect((await (await bob.turn(id, 'large 3900000')).result()).text).toHaveLength(3_900_000)
     const two = stuck(`GET /sessions/${id}/events?from=0`)
     // With these two he has as many as he may, until the one that takes nothing is cut off.
     const others = [await bob.events(id), await bob.events(id)]
