@@ -22,7 +22,7 @@ export function reply(body: ChatBody, seen = new Set<string>()): Reply | string 
   }
 }
 
-/** What was said last by the user's side: the wire puts what follows one another there, a prompt and a plugin's request, into one message. */
+/** What the user's side said last. The wire puts a prompt and a plugin's request that follows it into one message. */
 function lastSaid({ messages }: ChatBody): string {
   const content = messages.findLast(({ role }) => role === 'user')?.content ?? ''
   return typeof content === 'string' ? content : content.findLast(({ type }) => type === 'text')?.text ?? ''

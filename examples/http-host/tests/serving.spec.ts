@@ -177,10 +177,10 @@ describe('events', () => {
   // Tried again: on a busy machine the readers of the test itself may take nothing for that long.
   it('and turns are cut off from a reader that takes nothing; the turn goes on', { retry: 2 }, async () => {
     const id = await bob.create()
-    const one = stuck(`POST /sessions/${id}/turns`, JSON.stringify({ prompt: 'large 3900000' }))
+    const one = await stuck(`POST /sessions/${id}/turns`, JSON.stringify({ prompt: 'large 3900000' }))
     await told(id, 1)
     expect((await (await bob.turn(id, 'large 3900000')).result()).text).toHaveLength(3_900_000)
-    const two = stuck(`GET /sessions/${id}/events?from=0`)
+    const two = await stuck(`GET /sessions/${id}/events?from=0`)
     // With these two he has as many as he may, until the one that takes nothing is cut off.
     const others = [await bob.events(id), await bob.events(id)]
     await until(async () => {
@@ -206,18 +206,22 @@ describe('events', () => {
     stream.leave()
   }
 
-  /** A request whose answer nobody reads until `rest`. */
-  function stuck(line: string, body = ''): { rest(): Promise<string> } {
+  /** A request of whose answer nobody reads more than how it begins, until `rest`. Resolves when it was answered. */
+  async function stuck(line: string, body = ''): Promise<{ rest(): Promise<string> }> {
     const { hostname, port } = new URL(host.url)
     const socket = connect(Number(port), hostname, () => {
-      socket.pause()
       socket.write(`${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKENS.bob}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
     })
     const parts: Buffer[] = []
-    socket.on('data', (part: Buffer) => parts.push(part)).on('error', () => socket.destroy()).pause()
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    await new Promise<void>((resolve) => {
+      socket.on('error', () => socket.destroy()).on('data', (part: Buffer) => parts.push(part)).once('data', () => {
+        socket.pause()
+        resolve()
+      })
+    })
     return {
       rest: async () => {
-        const closed = new Promise((resolve) => socket.once('close', resolve))
         socket.resume()
         await closed
         const text = Buffer.concat(parts).toString()
