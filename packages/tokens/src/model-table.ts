@@ -1,9 +1,10 @@
 import type { ModelInfo, ModelTable, Rates } from './models.ts'
 
 /**
- * The date that the rows are meant for. They were written down from what was known of the providers' price pages then, and not each was held
- * against its page: check a row before you bill by it, and put your own in front of it (`modelInfo(model, { ...mine, ...MODELS })`). Pages:
- * platform.claude.com/docs/models, developers.openai.com/api/docs/pricing, ai.google.dev/gemini-api/docs/pricing, api-docs.deepseek.com,
+ * The date that the rows are meant for. They were written down from what was known of the providers' price pages
+ * then, and not each was held against its page: check a row before you bill by it, and put your own in front of it
+ * (`modelInfo(model, { ...mine, ...MODELS })`). Pages: platform.claude.com/docs/models,
+ * developers.openai.com/api/docs/pricing, ai.google.dev/gemini-api/docs/pricing, api-docs.deepseek.com,
  * platform.moonshot.ai, docs.x.ai.
  */
 export const MODELS_AS_OF = '2026-07-24'

@@ -48,8 +48,8 @@ export interface Widening {
 /** Options of `ctx.agents.resume()`. */
 export interface ResumeOptions extends AgentOptions {
   /**
-   * What becomes of a turn that was cut off: it goes on, or ends `lost`. Default: it goes on; one that was being cancelled ends `cancelled`,
-   * unless `continue` is said.
+   * What becomes of a turn that was cut off: it goes on, or ends `lost`. Default: it goes on; one that was being
+   * cancelled ends `cancelled`, unless `continue` is said.
    */
   readonly turn?: 'continue' | 'close'
   /** Only what came since the last turn's end is read at once (`session.first`); for what is older there is `session.read()`. */
