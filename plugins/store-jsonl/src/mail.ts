@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync, readdirSync, rmdirSync, statSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { sha256 } from '@headrace/message'
 import { type Cursor, KeyTakenError, type KeptKey, type Letter, type LetterDraft, type Mailbox, type Posted, type Waiting, contentDigest } from '@headrace/session'
 import { type FileLayer, isCode, writeAll } from './files.ts'
@@ -126,19 +126,34 @@ export class MailFolder implements Mailbox {
     const { letter } = kept
     if (letter.kind !== 'prompt' || contentDigest(letter) !== content) throw new KeyTakenError(id, key)
     // Who claimed it may have been killed before it delivered: a letter that is there twice is still one.
-    if (mine || !namesIn(this.directory).some((name) => name.endsWith(`-${letter.id}`))) await this.deliver(claim, letter.id)
-    else await this.files.syncDirectory(this.directory)
+    if (mine || !namesIn(this.directory).some((name) => LETTER.exec(name)?.[2] === letter.id)) {
+      if (!await this.deliverClaimed(claim, letter.id)) return undefined
+    } else await this.files.syncDirectory(this.directory)
     return mine ? { letter: letter.id } : { letter: letter.id, repeated: true }
+  }
+
+  /**
+   * Delivers the letter that holds a claim; false where it does not any more. It may have been taken, and another letter have the claim by
+   * now, so its file gets a name that only this call knows before it is looked at.
+   */
+  private async deliverClaimed(claim: string, id: string): Promise<boolean> {
+    const own = join(this.directory, `draft-${randomUUID()}`)
+    try {
+      this.link(claim, own)
+      if (read(own)?.letter.id !== id) return false
+      await this.deliver(own, id)
+      return true
+    } catch (error) {
+      if (isCode(error, 'ENOENT')) return false
+      throw error
+    } finally {
+      this.files.remove(own)
+    }
   }
 
   private async deliver(path: string, id: string): Promise<void> {
     const newest = namesIn(this.directory).reduce((most, name) => Math.max(most, Number(LETTER.exec(name)?.[1] ?? -1)), -1)
-    try {
-      this.link(path, join(this.directory, `${String(newest + 1).padStart(12, '0')}-${id}`))
-    } catch (error) {
-      // A claim that went away meanwhile: its letter was taken.
-      if (!isCode(error, 'ENOENT') || !basename(path).startsWith('key-')) throw error
-    }
+    this.link(path, join(this.directory, `${String(newest + 1).padStart(12, '0')}-${id}`))
     await this.files.syncDirectory(this.directory)
   }
 

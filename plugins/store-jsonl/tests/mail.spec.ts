@@ -1,0 +1,43 @@
+import { nodeFiles } from '@headrace/plugin-store-jsonl'
+import type { KeptKey } from '@headrace/session'
+import { contentDigest } from '@headrace/session'
+import { gate } from '@headrace/testing/gate'
+import { expect, it } from 'vitest'
+import { MailFolder } from '../src/mail.ts'
+import { temporaryFolder } from './logs.ts'
+
+it('never delivers a letter under the name of another that had its key before, and was taken meanwhile', async () => {
+  const mail = new MailFolder(nodeFiles, `${temporaryFolder()}/a.mail`, () => Promise.resolve('0.of'))
+  const draft = { kind: 'prompt', key: 'k', input: { role: 'user', content: [{ type: 'text', text: 'once' }] } } as const
+  let taken: KeptKey | undefined
+  const post = (find: (look: number) => Promise<KeptKey | undefined>): ReturnType<MailFolder['post']> => {
+    let looks = 0
+    return mail.post({ id: 'a', draft, after: 0, of: '0.of', find: () => find(++looks) })
+  }
+  const [claimed, end] = [gate(), gate()]
+  let late: ReturnType<MailFolder['post']> | undefined
+  // Has the key, and pauses before it delivers.
+  const first = await post(async (look) => {
+    if (look !== 2) return taken
+    // A second sender delivers for it; a third looks in the log before the letter is taken, and claims the key behind that.
+    await post(() => Promise.resolve(undefined))
+    const [waiting] = await mail.list()
+    late = post(async (again) => {
+      if (again === 1) {
+        await mail.remove([waiting!.letter.id])
+        taken = { key: 'k', seq: 1, content: contentDigest(draft), letter: waiting!.letter.id }
+        return undefined
+      }
+      claimed.open()
+      await end.promise
+      return taken
+    })
+    await claimed.promise
+    return undefined
+  })
+  expect(await mail.list()).toEqual([])
+  end.open()
+  expect(first).toMatchObject({ letter: taken!.letter })
+  expect(await late).toEqual({ repeated: true, logged: 1, letter: taken!.letter })
+  expect(await mail.list()).toEqual([])
+})
