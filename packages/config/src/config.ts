@@ -1,6 +1,7 @@
 import { nearest } from '@headrace/message'
 import { KINDS, type Schema, kindOf, truthHint, wordsFor } from './words.ts'
 
+/** The keys that lead to a value in a config. */
 export type Path = readonly PropertyKey[]
 
 /** What is wrong with a part of a config. It quotes no value: that may be a secret. */

@@ -7,6 +7,7 @@ import { type Context, type Fiber, type Plugin, RegistryService } from 'cordis'
 /** One listener of an event, as Cordis holds it: the same object for as long as it is registered. */
 export interface Listener {
   readonly ctx: Context
+  /** What `ctx.on` was given. */
   readonly callback: (...args: unknown[]) => unknown
   /** Called also where the dispatch is filtered by context. */
   readonly global?: boolean
@@ -69,16 +70,19 @@ const STATES = ['pending', 'loading', 'active', 'failed', 'disposed', 'unloading
 /** The state of a plugin's fiber. Cordis' own enum exists only at run time: its declaration cannot be used by isolated modules. */
 export type FiberState = (typeof STATES)[number]
 
+/** The state of a fiber, by name. */
 export function stateOf(fiber: Fiber): FiberState {
   const state = STATES[fiber.state]
   // Cordis leaves a failed fiber in its state when it is disposed.
   return state === 'failed' && fiber.uid === null ? 'disposed' : state
 }
 
+/** True for a plugin that runs. */
 export function isActive(fiber: Fiber): boolean {
   return stateOf(fiber) === 'active'
 }
 
+/** True for a plugin whose `apply` or config failed. */
 export function isFailed(fiber: Fiber): boolean {
   return stateOf(fiber) === 'failed'
 }

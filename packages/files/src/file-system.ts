@@ -8,6 +8,7 @@ export type FileKind = 'file' | 'folder' | 'link' | 'pipe' | 'socket' | 'device'
 /** Differs once a file, its content or its rights changed: {@link isSameStamp}. Numbers: to make text of them costs as much as the look. */
 export type Stamp = readonly bigint[]
 
+/** True for a file that has not changed between two looks. */
 export function isSameStamp(a: Stamp, b: Stamp | undefined): boolean {
   return b !== undefined && a.length === b.length && a.every((number, index) => number === b[index])
 }

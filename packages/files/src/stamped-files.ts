@@ -29,7 +29,9 @@ export interface StampedFilesOptions<Value> {
   readonly head?: number
   /** Whether a file may be read, by its path without links. Default: every file. */
   readonly admits?: (real: string) => boolean
+  /** What a value is made of. */
   readonly make: (content: FileContent) => Value | Promise<Value>
+  /** What stands for a file that cannot be read. */
   readonly problem: (problem: FileProblem) => Value
 }
 

@@ -10,6 +10,7 @@ const LOOK = 5
 /** A promise, and what settles it. */
 export interface Gate<T> {
   readonly promise: Promise<T>
+  /** Lets everything go on that waits. */
   open(value: T): void
 }
 

@@ -26,6 +26,7 @@ export class Follower {
     }
   }
 
+  /** Stops following; resolves when its loop has ended. */
   stop(): Promise<void> {
     this.controller.abort()
     return this.done
@@ -52,6 +53,7 @@ export class Follower {
   }
 }
 
+/** The cases of `follow`, for the conformance suite of a store. `again` opens the same store as another process would. */
 export function following(store: () => SessionStore, again: () => Promise<SessionStore>): void {
   it('gives the events from a seq to before another, and leaves out what the log does not have', async () => {
     const appends = Array.from({ length: 400 }, (_, index) => [prompt(`${index}`.repeat(100)), prompt('x')])

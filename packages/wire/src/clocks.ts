@@ -10,6 +10,7 @@ export interface Clocks {
   readonly whole: number
 }
 
+/** Milliseconds: a quarter of an hour until the first byte, five minutes between two, none for the whole. */
 export const DEFAULT_CLOCKS: Clocks = { firstByte: 900_000, idle: 300_000, whole: 0 }
 /** What a timer of Node can wait for. */
 export const MAX_WAIT = 2 ** 31 - 1

@@ -4,6 +4,7 @@ import type { Connections } from './http.ts'
 export class LazyConnections {
   private made: Promise<Connections> | undefined
 
+  /** The connections, made when they are first used. */
   readonly get = (): Promise<Connections> => (this.made ??= import('./http.ts').then(({ Connections }) => new Connections()))
 
   /** Ends every connection. */

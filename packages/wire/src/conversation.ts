@@ -20,14 +20,19 @@ export interface Taking {
   readonly files: boolean
 }
 
+/** Text of a message. */
 export interface TextPart { readonly type: 'text'; readonly text: string }
+/** An image or a file of a message; `data` is base64. */
 export interface MediaPart { readonly type: 'media'; readonly kind: 'image' | 'file'; readonly mediaType: string; readonly data: string; readonly name?: string }
+/** A part of what a user or a tool says. */
 export type Part = TextPart | MediaPart
 
 /** A call with the id and name under which it is sent. */
 export interface SentCall extends Pick<ToolCallBlock, 'type' | 'arguments' | 'metadata'> { readonly id: string; readonly name: string }
+/** A part of what a model said. */
 export type SaidBlock = TextBlock | ReasoningBlock | SentCall
 
+/** The result of a call, as it is sent. */
 export interface SentResult {
   readonly id: string
   readonly name: string

@@ -15,6 +15,7 @@ import { PACKAGE } from './version.ts'
 export interface Endpoint {
   readonly name: string
   readonly base: BaseUrl
+  /** What the provider does for a model. */
   readonly traits: (model: string) => Traits
   /** Asked when a request is sent. @throws ModelError `auth` */
   readonly key: () => string | undefined

@@ -40,10 +40,13 @@ export interface Family<Traits> {
   path(model: string): string
   /** Query parameters of its own. */
   readonly query?: Readonly<Record<string, string>>
+  /** Headers of a request, with the key where there is one. */
   headers(key: string | undefined): Readonly<Record<string, string>>
+  /** What a model of a provider takes. */
   taking(traits: Traits, model: string): Taking
   /** @throws CannotAsk */
   body(mapping: Mapping, traits: Traits): Mapped
+  /** Reads the answer to a request that was mapped so. */
   reader(mapping: Mapping): AnswerReader
 }
 

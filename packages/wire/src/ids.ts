@@ -26,6 +26,7 @@ export class CallIds {
     this.rule = rule
   }
 
+  /** The id that a call is sent with: the same for the same, one to one. */
   next(id: string): string {
     const before = this.seen.get(id) ?? 0
     this.seen.set(id, before + 1)

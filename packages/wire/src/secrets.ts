@@ -68,6 +68,7 @@ export class Secrets {
     return this
   }
 
+  /** A text in which no secret stands, in any of its forms. */
   redact(text: string): string {
     const lower = text.toLowerCase()
     // Case folding may change a text's length; then places in one are none in the other.

@@ -11,7 +11,7 @@ export interface Config {
   names: string[]
   /** Names of overlays that are not shared; the first in a folder that holds text counts, and stands behind the folder's own. */
   local: string[]
-  /** Whether a folder without a file of `names` is told from one that was written for another agent: {@link OTHER_NAMES}. */
+  /** Whether a folder without a file of `names` is told from one that was written for another agent, such as `CLAUDE.md`. */
   otherAgents: boolean
   /** Names that mark the project's root, of a file or a folder. */
   projectMarkers: string[]

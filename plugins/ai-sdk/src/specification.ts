@@ -5,6 +5,7 @@ export interface LanguageModel {
   readonly specificationVersion: string
   readonly provider: string
   readonly modelId: string
+  /** Streams an answer. */
   doStream(call: never): PromiseLike<{ readonly stream: ReadableStream<unknown> }>
 }
 

@@ -34,6 +34,7 @@ export interface SessionCard {
   readonly error?: string
 }
 
+/** What a card has of `session/open`: all but the seed. */
 export type CardOpen = Omit<EventMap['session/open'], 'seed'>
 
 /** An open question: its seq, and the call it is about. */
@@ -75,7 +76,11 @@ export class CardFold {
     this.state = state
   }
 
-  /** @param json its exact JSON, where it is at hand. Returns true where the card is to be written once this is durable. */
+  /**
+   * Takes an event; true where the card is to be written once this is durable.
+   *
+   * @param json its exact JSON, where it is at hand
+   */
   take(event: SessionEvent, json?: string): boolean {
     this.last = { event, json }
     const change = changeOf(this.state, event)

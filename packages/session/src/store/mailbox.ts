@@ -79,6 +79,7 @@ export class TakenLetters {
     return undefined
   }
 
+  /** Takes events that were appended: the letters that they name. */
   take(events: readonly SessionEvent[]): void {
     for (const event of events) this.note(event, letterOf(event))
   }

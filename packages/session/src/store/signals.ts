@@ -19,10 +19,12 @@ export class Signals {
     return this.listeners.has(id)
   }
 
+  /** Tells who listens to a session. */
   emit(id: string): void {
     for (const listener of this.listeners.get(id) ?? []) listener()
   }
 
+  /** Tells everybody. */
   emitAll(): void {
     for (const id of this.listeners.keys()) this.emit(id)
   }
