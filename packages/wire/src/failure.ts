@@ -155,8 +155,8 @@ function wordOf(status: number): string | undefined {
   return ({ 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not Found', 429: 'Too Many Requests', 500: 'Internal Server Error', 502: 'Bad Gateway', 503: 'Service Unavailable' } as Record<number, string>)[status]
 }
 
-/** Codes of the system, of Node's HTTP and TLS. */
-const SOCKET = /^(E[A-Z]+|EAI_\w+|UND_ERR_\w+|HPE_\w+|ERR_(TLS|SSL)\w*|\w*CERT\w*|\w*SIGNATURE\w*)$/
+/** Codes of the system, of Node's HTTP and TLS; newer OpenSSL has a slash in some (`ERR_SSL_SSL/TLS_ALERT_…`). */
+const SOCKET = /^(E[A-Z]+|EAI_\w+|UND_ERR_\w+|HPE_\w+|ERR_(TLS|SSL)[\w/]*|\w*CERT\w*|\w*SIGNATURE\w*)$/
 
 /** The error of a socket, wherever in the chain of causes it is. */
 function brokenOf(error: unknown): { code: string; message: string } | undefined {
