@@ -12,7 +12,7 @@ import { type Harness, type HarnessOptions, harness } from '@headrace/testing'
 
 let directory: string
 beforeEach(async () => { directory = await mkdtemp(join(tmpdir(), 'headrace-log-')) })
-afterEach(() => rm(directory, { recursive: true, force: true }))
+afterEach(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }))
 
 const file = (): string => join(directory, 'test.jsonl')
 const store = (): JsonlStore => new JsonlStore({ directory, fsync: 'never' })

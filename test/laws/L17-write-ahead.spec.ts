@@ -42,8 +42,7 @@ class Machine {
 }
 
 describe('L17 Write ahead', () => {
-  // Once in some ten runs of the whole suite on a busy machine the cut failed and the test hung: it says why now, and is tried again.
-  it('the log is durable before a request leaves: after a power cut it holds the request, byte for byte', { retry: 2 }, async () => {
+  it('the log is durable before a request leaves: after a power cut it holds the request, byte for byte', async () => {
     for (const at of [0, 1, 2]) {
       const machine = new Machine()
       let log: readonly SessionEvent[] | undefined

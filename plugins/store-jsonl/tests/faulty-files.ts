@@ -93,7 +93,8 @@ export class PowerCutFiles implements FileLayer {
       const reached = entry === 'folder' ? Buffer.alloc(0) : this.reached(name, entry, torn, zeros)
       return [name, reached] as const
     }))
-    for (const name of readdirSync(this.root)) rmSync(join(this.root, name), { recursive: true })
+    // A card, which is a cache and not of this layer, may be written into its folder meanwhile: then the folder is not empty yet.
+    for (const name of readdirSync(this.root)) rmSync(join(this.root, name), { recursive: true, force: true, maxRetries: 10 })
     for (const [name, entry] of this.durableNames) if (entry === 'folder') mkdirSync(name, { recursive: true })
     this.names.clear()
     for (const [name, entry] of this.durableNames) {
