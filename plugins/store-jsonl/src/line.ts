@@ -118,6 +118,11 @@ export function beginsWithRecord(bytes: Buffer, id: string | undefined): boolean
   return false
 }
 
+/** True where the end looks like that of a whole record, whatever it begins with. */
+export function endsWithSum(bytes: Buffer): boolean {
+  return isMark(bytes, bytes.length - TAIL) || (bytes.at(-1) === CLOSE_LIST && isMark(bytes, bytes.length - TAIL - 1))
+}
+
 function isMark(bytes: Buffer, mark: number): boolean {
   for (let index = 0; index < MARK.length; index++) if (bytes[mark + index] !== MARK[index]) return false
   return bytes[mark + TAIL - 2] === QUOTE && bytes[mark + TAIL - 1] === CLOSE

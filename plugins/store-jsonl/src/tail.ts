@@ -1,5 +1,5 @@
 import { LogError, type SessionEvent } from '@headrace/session'
-import { beginsWithRecord, decodeLine } from './line.ts'
+import { beginsWithRecord, decodeLine, endsWithSum } from './line.ts'
 
 /** What stands behind the last `\n` of a log: nothing, a whole record that lacks only its `\n`, or what is left of a torn one. */
 export interface Tail {
@@ -26,9 +26,29 @@ export function judgeTail(bytes: Buffer, next: number, seed: string | undefined)
     accept(decodeLine(bytes, 0, whole, seed), next, events)
     return { events, whole, torn: bytes.length - whole }
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
+    const rest = bytes.subarray(0, whole)
+    if ((!(error instanceof SyntaxError) || endsWithSum(rest)) && !isBeginning(rest)) throw error
     if (beginsWithRecord(bytes, seed)) throw new LogError('a record is followed by something else on its line')
     return torn
+  }
+}
+
+/**
+ * True for the beginning of a line that was cut behind a value: only brackets are missing. It may end as a line with a sum does, where it
+ * was cut exactly behind a field of its data that looks like one.
+ */
+function isBeginning(bytes: Buffer): boolean {
+  const text = bytes.toString('utf8')
+  const open: string[] = []
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"?|[[\]{}]/gs)) {
+    if (token === '{' || token === '[') open.push(token === '{' ? '}' : ']')
+    else if (token === '}' || token === ']') open.pop()
+  }
+  try {
+    JSON.parse(text + open.reverse().join(''))
+    return open.length > 0
+  } catch {
+    return false
   }
 }
 

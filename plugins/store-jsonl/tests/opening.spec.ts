@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { some } from '../../../test/scale.ts'
 import { TestLog, append, event, opening, prompt, read } from './logs.ts'
 
 const ONE = JSON.stringify(event(0, opening()))
@@ -41,13 +42,28 @@ describe('the end of a log', () => {
 
   it('is cut off at every byte of the last record, and each time the log opens without it', async () => {
     const log = new TestLog()
-    await log.write([opening()], [prompt('é'), prompt('\u{1F600}')])
+    // Fields that look like a sum, at the end of an object and of a list.
+    const looks = { type: 'note/kept', data: { deep: [{ sum: '01234567' }], sum: '89abcdef' } } as never
+    await log.write([opening()], [prompt('é'), looks, prompt('\u{1F600}'), looks])
     const whole = Buffer.from(log.bytes)
     const first = whole.indexOf('\n') + 1
-    for (let length = first + 1; length < whole.length - 1; length++) {
+    const lengths = Array.from({ length: whole.length - 2 - first }, (_, index) => first + 1 + index)
+    const closed = lengths.filter((length) => /["\]}]\}$/.test(whole.toString('latin1', 0, length)))
+    for (const length of new Set([...some(lengths, 50), ...closed])) {
       log.bytes = whole.subarray(0, length)
       expect(await log.read()).toHaveLength(1)
       expect(await goOn(log, 1)).toEqual({ repaired: { offset: first, bytes: length - first }, events: 2 })
+    }
+  })
+
+  it('is damaged, not cut, where a whole record without its \\n has a bit changed', async () => {
+    const log = new TestLog()
+    await log.write([opening()], [prompt('"one"')])
+    const whole = Buffer.from(log.bytes)
+    const sum = whole.length - ',"sum":"00000000"}\n'.length
+    for (let at = whole.indexOf('\n') + 1; at < sum; at++) {
+      log.bytes = whole.subarray(0, -1).map((byte, index) => (index === at ? byte ^ (1 << (at % 8)) : byte))
+      await expect(log.read()).rejects.toMatchObject({ name: 'StoreError' })
     }
   })
 
