@@ -1,6 +1,7 @@
 import { LogError } from './error.ts'
 import type { SessionEvent } from './event.ts'
 import type { Ledger } from './ledger.ts'
+import { letterOf } from './store/letter.ts'
 
 /**
  * Compares what events say of their place, and of other events, with where they stand: what no fold needs, and what is wrong in a log that
@@ -16,8 +17,8 @@ export class Coordinates {
 
   /** @throws LogError */
   check(event: SessionEvent, ledger: Ledger): void {
-    const { letter } = event.data as { readonly letter?: string }
-    if (typeof letter === 'string' && ledger.isTaken(letter)) throw new LogError(`it takes the letter ${JSON.stringify(letter)} a second time`, event.seq, 'LOG_DIFFERS')
+    const letter = letterOf(event)
+    if (letter !== undefined && ledger.isTaken(letter)) throw new LogError(`it takes the letter ${JSON.stringify(letter)} a second time`, event.seq, 'LOG_DIFFERS')
     switch (event.type) {
       case 'step/start': return this.begin()
       case 'request/dispatch': return this.dispatch(event, ledger)

@@ -279,6 +279,15 @@ describe('what verify looks at beside the digests', () => {
     expect(found('letter/refused', { letter: 'l1' })).toContain('"l1" a second time')
   })
 
+  it('is not what a plugin calls by the same names: their types are passed over', () => {
+    const log = new LogBuilder()
+    for (let index = 0; index < 2; index++) {
+      log.add('mail/seen' as never, { letter: 'l1', question: 99, dispatch: 99, assistant: 99, prompt: 99, turn: 99, step: 99, key: 'k' } as never)
+    }
+    log.add('letter/refused', { letter: 'l1', reason: 'r' })
+    expect(verify(log.parsed).difference).toBeUndefined()
+  })
+
   it('is whether there is a log at all', () => {
     expect(verify([]).difference).toEqual({ seq: 0, what: 'there is no event: nothing was acknowledged, or this is no log' })
   })
@@ -291,6 +300,14 @@ describe('verifyLog', () => {
   log.add('context/message', { message: { role: 'user', content: [{ type: 'image', digest, mediaType: 'image/png' }] }, owner: 'x/y' })
   log.add('session/title', { title: 'A', owner: 'app', blobs: [digest] } as never)
   const source = (blob: () => Promise<Uint8Array | undefined>) => ({ load: async function* () { yield log.parsed }, getBlob: blob })
+
+  it('looks for no blob that only looks like one, in what is anybody\'s JSON', async () => {
+    const free = new LogBuilder()
+    const block = { type: 'image', digest: 'sha1:0a', mediaType: 'image/png' }
+    free.add('files/kept' as never, { ...block, content: [block], message: { role: 'user', content: [block] } } as never)
+    free.add('context/message', { message: { role: 'user', content: [{ type: 'text', text: 'x', metadata: { block } }] }, owner: 'x/y', block } as never)
+    expect(await verifyLog({ load: async function* () { yield free.parsed }, getBlob: async () => undefined }, 'demo')).toEqual({ ...verify(free.parsed), blobs: 0 })
+  })
 
   it('looks at every blob that is named, once', async () => {
     let looks = 0

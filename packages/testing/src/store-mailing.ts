@@ -92,6 +92,20 @@ function takingLetters(store: () => SessionStore, again: () => Promise<SessionSt
     expect(await read(store(), 'a')).toHaveLength(3)
   })
 
+  it('lets a plugin have a field that is called letter: its events take none', async () => {
+    const lease = await store().create('a')
+    append(lease, 0, [opening('a')])
+    await lease.flush()
+    const { letter: id } = await store().post('a', letter('Hi'))
+    for (const seq of [1, 2]) append(lease, seq, [{ type: 'mail/seen', data: { letter: id } } as never])
+    await lease.flush()
+    expect(await lease.letters()).toMatchObject([{ id }])
+    await lease.release()
+    const next = await (await again()).lease('a')
+    expect(await next.letters()).toMatchObject([{ id }])
+    await next.release()
+  })
+
   it('never gives the id of a letter again: not after a removal, nor to a fork, which has none of the letters', async () => {
     await write(store(), 'a', [[opening('a')]])
     const ids = [await store().post('a', letter('one')), await store().post('a', letter('two'))].map(({ letter }) => letter)

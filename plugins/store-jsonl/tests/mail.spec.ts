@@ -1,10 +1,12 @@
+import { copyFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { nodeFiles } from '@headrace/plugin-store-jsonl'
 import type { KeptKey } from '@headrace/session'
 import { contentDigest } from '@headrace/session'
 import { gate } from '@headrace/testing/gate'
 import { expect, it } from 'vitest'
 import { MailFolder } from '../src/mail.ts'
-import { temporaryFolder } from './logs.ts'
+import { TestLog, append, opening, prompt, temporaryFolder } from './logs.ts'
 
 it('never delivers a letter under the name of another that had its key before, and was taken meanwhile', async () => {
   const mail = new MailFolder(nodeFiles, `${temporaryFolder()}/a.mail`, () => Promise.resolve('0.of'))
@@ -40,4 +42,33 @@ it('never delivers a letter under the name of another that had its key before, a
   expect(first).toMatchObject({ letter: taken!.letter })
   expect(await late).toEqual({ repeated: true, logged: 1, letter: taken!.letter })
   expect(await mail.list()).toEqual([])
+})
+
+it('takes a letter away that is delivered a second time behind the event that names it, before the next is taken', async () => {
+  const log = new TestLog()
+  const lease = await log.store.create('a')
+  append(lease, 0, opening())
+  await lease.flush()
+  const folder = join(log.directory, 'a.mail')
+  /** What a sender does that was slow, or sends anew for one who was killed. */
+  const again = (): (() => void) => {
+    const [name] = readdirSync(folder)
+    copyFileSync(join(folder, name!), join(log.directory, 'copy'))
+    return () => copyFileSync(join(log.directory, 'copy'), join(folder, `000000000077-${name!.slice(13)}`))
+  }
+  const take = async (seq: number): Promise<void> => {
+    await log.store.post('a', { kind: 'prompt', input: { role: 'user', content: [{ type: 'text', text: 'Hi' }] } })
+    const deliver = again()
+    const [{ id } = { id: '' }] = await lease.letters()
+    append(lease, seq, { type: 'prompt/queued', data: { ...prompt('Hi').data, letter: id } })
+    await lease.flush()
+    expect(await lease.letters()).toEqual([])
+    deliver()
+  }
+  await take(1)
+  expect(await lease.letters()).toEqual([])
+  expect(await log.store.letters('a')).toEqual([])
+  await take(2)
+  await lease.release()
+  expect(await log.store.letters('a')).toEqual([])
 })

@@ -105,8 +105,12 @@ function invalid(id: string, problem: string): StoreError {
   return new StoreError(`session ${id}: this letter cannot be posted: ${problem}`, { code: 'LETTER_INVALID' })
 }
 
+/** The types whose events take the letter that they name. In others, those of plugins, `letter` is a field like any. */
+const TAKING: ReadonlySet<string> = new Set(['prompt/queued', 'prompt/withdrawn', 'turn/cancel', 'question/answered', 'letter/refused'])
+
 /** The id of the letter that an event takes. */
-export function letterOf({ data }: { readonly data: unknown }): string | undefined {
+export function letterOf({ type, data }: { readonly type: string; readonly data: unknown }): string | undefined {
+  if (!TAKING.has(type)) return undefined
   const { letter } = data as { readonly letter?: unknown }
   return typeof letter === 'string' ? letter : undefined
 }

@@ -38,7 +38,7 @@ export function keyedPrompts(events: readonly SessionEvent[], contents?: Readonl
     if (type !== 'prompt/queued') continue
     const { key } = data as { readonly key?: unknown }
     if (typeof key !== 'string') continue
-    const letter = letterOf({ data })
+    const letter = letterOf({ type, data })
     const content = (letter !== undefined && contents?.get(letter)) || contentDigest(data)
     ;(keyed ??= []).push({ key, seq, content, ...(letter !== undefined && { letter }) })
   }
@@ -53,8 +53,9 @@ export class TakenLetters {
   private readonly read: (from: number, to: number) => AsyncIterable<readonly SessionEvent[]>
   /** Where the lease began. */
   private readonly start: number
-  private readonly taken = new Set<string>()
-  /** Those that the mailbox may still hold, with the seq of the event that names them. */
+  /** With the seq of the event that names each. */
+  private readonly taken = new Map<string, number>()
+  /** Those that the mailbox may still hold. */
   private readonly done = new Map<string, number>()
   private looked = false
   /** What the letters with a key ask for, by their ids. */
@@ -105,11 +106,25 @@ export class TakenLetters {
     const all = await this.mailbox.list()
     if (!this.looked) await this.lookBack(all)
     this.looked = true
+    this.findAgain(all)
     await this.clear(durable)
     for (const { letter } of all) {
       if (letter.kind === 'prompt' && letter.key !== undefined) this.contents.set(letter.id, contentDigest(letter))
     }
     return all.flatMap(({ letter }) => (this.taken.has(letter.id) ? [] : [letter]))
+  }
+
+  /** Takes away what came a second time, behind the event that names it: its sender was slow, or was killed and sent it anew. */
+  async sweep(durable: number): Promise<void> {
+    if (this.taken.size > 0) this.findAgain(await this.mailbox.list())
+    await this.clear(durable)
+  }
+
+  private findAgain(all: readonly Waiting[]): void {
+    for (const { letter } of all) {
+      const seq = this.taken.get(letter.id)
+      if (seq !== undefined) this.done.set(letter.id, seq)
+    }
   }
 
   /** What an earlier life took, and had no time to take away. What is posted from now on it cannot have taken. */
@@ -127,7 +142,7 @@ export class TakenLetters {
 
   private note({ seq }: SessionEvent, letter: string | undefined): void {
     if (letter === undefined) return
-    this.taken.add(letter)
+    this.taken.set(letter, seq)
     this.done.set(letter, seq)
   }
 }

@@ -146,7 +146,7 @@ export abstract class StoreLease implements Lease {
     try {
       await this.flush()
       if (this.isCardOld) await this.keepCard(this.card.stateIn(this.id))
-      await this.taken.clear(this.durableSeq).catch(() => undefined)
+      await this.taken.sweep(this.durableSeq).catch(() => undefined)
     } finally {
       await this.writing
       await this.giveBack()
