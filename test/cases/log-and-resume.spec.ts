@@ -1,7 +1,8 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { removeFolder } from '@headrace/testing/folder'
 import { until } from '@headrace/testing/gate'
 import { callsOf, textOf } from '@headrace/message'
 import { JsonlStore, readLog } from '@headrace/plugin-store-jsonl'
@@ -12,7 +13,7 @@ import { type Harness, type HarnessOptions, harness } from '@headrace/testing'
 
 let directory: string
 beforeEach(async () => { directory = await mkdtemp(join(tmpdir(), 'headrace-log-')) })
-afterEach(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }))
+afterEach(() => removeFolder(directory))
 
 const file = (): string => join(directory, 'test.jsonl')
 const store = (): JsonlStore => new JsonlStore({ directory, fsync: 'never' })

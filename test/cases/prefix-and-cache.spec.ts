@@ -5,9 +5,10 @@ import { type Request, textOf } from '@headrace/message'
 import * as agentsMd from '@headrace/plugin-agents-md'
 import * as retry from '@headrace/plugin-retry'
 import { type SessionEvent, headerDrift, rebuild } from '@headrace/session'
+import { removeFolder } from '@headrace/testing/folder'
 import { type Harness, type HarnessOptions, expectAppendOnly, harness } from '@headrace/testing'
 import { gate, turns } from '@headrace/testing/gate'
-import { mkdtemp, rm, writeFile, mkdir } from 'node:fs/promises'
+import { mkdtemp, writeFile, mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -281,7 +282,7 @@ describe('resume', () => {
       expect(told[1]).toContain('Use tabz.')
       await whole(h)
     } finally {
-      await rm(cwd, { recursive: true, force: true })
+      removeFolder(cwd)
     }
   })
 })

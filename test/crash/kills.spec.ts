@@ -1,9 +1,10 @@
-import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ModelServer, createModelServer } from '@headrace/model-server'
 import type { SessionEvent } from '@headrace/session'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { removeFolder } from '@headrace/testing/folder'
 import { figure } from '../reliability/figures.ts'
 import { amount, seeded, some } from '../scale.ts'
 import type { Orders } from './child.ts'
@@ -59,7 +60,7 @@ class Range {
 
   async close(): Promise<void> {
     await this.store.close?.()
-    rmSync(this.folder, { recursive: true, force: true })
+    removeFolder(this.folder)
   }
 
   requests(id: string): number {

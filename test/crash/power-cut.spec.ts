@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Context } from 'cordis'
@@ -7,6 +7,7 @@ import { expect, it } from 'vitest'
 import * as agentPlugin from '@headrace/agent'
 import { textOf } from '@headrace/message'
 import { type FileLayer, JsonlStore } from '@headrace/plugin-store-jsonl'
+import { removeFolder } from '@headrace/testing/folder'
 import { type Script, scriptedAdapter } from '@headrace/testing'
 import { PowerCutFiles } from '../../plugins/store-jsonl/tests/faulty-files.ts'
 import { figure } from '../reliability/figures.ts'
@@ -67,7 +68,7 @@ class Machine {
   }
 
   remove(): void {
-    rmSync(this.root, { recursive: true, force: true })
+    removeFolder(this.root)
   }
 
   private async work(ctx: Context, mode: 'begin' | 'resume', files: FileLayer, side: { say(ack: Ack): void }): Promise<void> {

@@ -1,10 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Context, type Plugin } from 'cordis'
 import * as agentPlugin from '@headrace/agent'
 import { BriefingService } from '@headrace/briefing'
 import { textOf } from '@headrace/message'
+import { removeFolder } from '@headrace/testing/folder'
 import { type Harness, type HarnessOptions, type Reply, harness } from '@headrace/testing'
 import { expect, vi } from 'vitest'
 import type { Values } from './run.ts'
@@ -66,7 +67,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
       await app.run('And now?')
       return app
     } finally {
-      await rm(cwd, { recursive: true })
+      removeFolder(cwd)
     }
   },
   'Last and fresh': async (plugin) => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Context } from 'cordis'
@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { RunContext } from '@headrace/run-context'
 import { CORE_TYPES, REQUIRED_TYPES, type SessionEvent, verify } from '@headrace/session'
+import { removeFolder } from '@headrace/testing/folder'
 import { harness } from '@headrace/testing'
 import { root } from '../rules/workspace.ts'
 import { life, live } from '../theorem/world.ts'
@@ -104,7 +105,7 @@ describe('docs/log-format.md is enough to write a reader', () => {
     recorded = await record(new JsonlStore({ directory, fsync: 'never' }))
     events = [...recorded.keys()].flatMap((id) => readEvents(read(id)) as SessionEvent[])
   })
-  afterAll(() => rmSync(directory, { recursive: true }))
+  afterAll(() => removeFolder(directory))
 
   it('that gives back every request of sessions in which everything comes up, with equal digests', () => {
     for (const [id, seen] of recorded) {

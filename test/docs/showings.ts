@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Context, type Plugin } from 'cordis'
@@ -9,6 +9,7 @@ import * as loader from '@headrace/loader'
 import { NO_USAGE } from '@headrace/message'
 import { createModelServer } from '@headrace/model-server'
 import { RunContext } from '@headrace/run-context'
+import { removeFolder } from '@headrace/testing/folder'
 import { type Harness, harness, scriptedAdapter } from '@headrace/testing'
 import headrace from 'headrace'
 import { expect } from 'vitest'
@@ -53,7 +54,7 @@ export async function withStage(use: (stage: Stage) => Promise<void>): Promise<v
     expect(app.reports).toEqual([])
   } finally {
     await app.dispose()
-    await rm(cwd, { recursive: true })
+    removeFolder(cwd)
   }
 }
 

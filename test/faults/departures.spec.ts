@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Context } from 'cordis'
 import { afterAll, describe, expect, it } from 'vitest'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import type { SessionEvent } from '@headrace/session'
+import { removeFolder } from '@headrace/testing/folder'
 import { settles } from '@headrace/testing/gate'
 import { figure } from '../reliability/figures.ts'
 import { some } from '../scale.ts'
@@ -72,7 +73,7 @@ async function depart(moment: Moment, departure: Departure, waits: boolean): Pro
     await goOn(stage, what)
   } finally {
     await settles(ctx.fiber.dispose() as unknown as Promise<void>, `${what}: the end`)
-    rmSync(directory, { recursive: true, force: true })
+    removeFolder(directory)
   }
   expect(await unhandled(), what).toEqual([])
 }

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Chunk, type Request, sha256 } from '@headrace/message'
 import { MemoryStore, Session } from '@headrace/session'
+import { removeFolder } from '@headrace/testing/folder'
 import { app, bytesOf, eventsOf, expectRebuilds, plugin, system, textsOf, thrownBy, tool } from './help.ts'
 
 const REFUSED = { code: 'REQUEST_NOT_LOGGED' }
@@ -45,7 +46,7 @@ describe('L1 Visible means logged', () => {
     const { agent, requests, events, store } = await busy()
     await agent.dispose()
     const folder = mkdtempSync(join(tmpdir(), 'headrace-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
+    onTestFinished(() => removeFolder(folder))
     const file = join(folder, 'log.jsonl')
     writeFileSync(file, (await events()).map((event) => `${JSON.stringify(event)}\n`).join(''))
     const rebuilt = execFileSync(process.execPath, [fileURLToPath(new URL('rebuild-child.mjs', import.meta.url)), file], { encoding: 'utf8' })

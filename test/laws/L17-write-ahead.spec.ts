@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { type SessionEvent, rebuild, verify } from '@headrace/session'
+import { removeFolder } from '@headrace/testing/folder'
 import { type Harness, type HarnessOptions, harness } from '@headrace/testing'
 import { PowerCutFiles } from '../../plugins/store-jsonl/tests/faulty-files.ts'
 import { gate } from '@headrace/testing/gate'
@@ -18,7 +19,7 @@ class Machine {
   constructor() {
     this.directory = mkdtempSync(join(tmpdir(), 'headrace-'))
     this.files = new PowerCutFiles(this.directory)
-    onTestFinished(() => rmSync(this.directory, { recursive: true, force: true }))
+    onTestFinished(() => removeFolder(this.directory))
   }
 
   async boot(options: HarnessOptions = {}): Promise<Harness> {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,11 +8,12 @@ import { createInterface } from 'node:readline'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { MemoryStore } from '@headrace/session'
+import { removeFolder } from '@headrace/testing/folder'
 import { app, expectRebuilds, textsOf } from './help.ts'
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'headrace-'))
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  onTestFinished(() => removeFolder(path))
   return path
 }
 

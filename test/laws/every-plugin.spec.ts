@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Plugin } from 'cordis'
@@ -11,6 +11,7 @@ import * as retry from '@headrace/plugin-retry'
 import * as skills from '@headrace/plugin-skills'
 import * as workspaceTools from '@headrace/plugin-workspace-tools'
 import { type Request, callsOf } from '@headrace/message'
+import { removeFolder } from '@headrace/testing/folder'
 import { expectAppendOnly } from '@headrace/testing'
 import { app, bytesOf, eventsOf, expectRebuilds, plugin } from './help.ts'
 
@@ -18,7 +19,7 @@ const shipped = [briefing, agentsMd, skills, environment, workspaceTools, retry,
 
 function project(): string {
   const folder = mkdtempSync(join(tmpdir(), 'headrace-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  onTestFinished(() => removeFolder(folder))
   mkdirSync(join(folder, '.agents/skills/count'), { recursive: true })
   writeFileSync(join(folder, 'AGENTS.md'), 'Count twice.\n')
   writeFileSync(join(folder, '.agents/skills/count/SKILL.md'), '---\nname: count\ndescription: How to count.\n---\nOne, two.\n')

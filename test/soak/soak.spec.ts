@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
@@ -11,6 +11,7 @@ import { BriefingService } from '@headrace/briefing'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import * as retry from '@headrace/plugin-retry'
 import { Verifier } from '@headrace/session'
+import { removeFolder } from '@headrace/testing/folder'
 import { scriptedAdapter } from '@headrace/testing'
 import { figure } from '../reliability/figures.ts'
 import { amount } from '../scale.ts'
@@ -123,6 +124,6 @@ it(`${AGENTS} agents for ${SECONDS} seconds, with tools, injects, cancels and re
     expect(after.handles, 'handles are left').toBeLessThanOrEqual(before.handles)
     figure('soak', '200 agents', totals)
   } finally {
-    await rm(directory, { recursive: true, force: true })
+    removeFolder(directory)
   }
 }, (SECONDS + 120) * 1_000)

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,6 +8,7 @@ import { copyJson } from '@headrace/message'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { SqliteStore } from '@headrace/plugin-store-sqlite'
 import { MemoryStore, Session, type SessionEvent, type SessionStore, verify } from '@headrace/session'
+import { removeFolder } from '@headrace/testing/folder'
 import { draftsOf, randomOf } from './drafts.mjs'
 
 const CHILD = fileURLToPath(new URL('append-child.mjs', import.meta.url))
@@ -15,7 +16,7 @@ const RUNS = Number(process.env.HEADRACE_THEOREM_RUNS ?? 200) / 40
 
 let directory: string
 beforeAll(() => void (directory = mkdtempSync(join(tmpdir(), 'headrace-appends-'))))
-afterAll(() => rmSync(directory, { recursive: true, force: true }))
+afterAll(() => removeFolder(directory))
 
 async function load(store: SessionStore, id: string): Promise<readonly SessionEvent[]> {
   const events: SessionEvent[] = []

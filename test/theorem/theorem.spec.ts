@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { type SessionEvent, rebuild, unpaired, verify } from '@headrace/session'
+import { removeFolder } from '@headrace/testing/folder'
 import { amount, seed } from '../scale.ts'
 import { type Seen, life, live } from './world.ts'
 
@@ -18,7 +19,7 @@ describe('the theorem: every request rebuilds from the files alone', () => {
   const sessions = new Map<string, Seen>()
 
   beforeAll(async () => { directory = await mkdtemp(join(tmpdir(), 'headrace-theorem-')) })
-  afterAll(() => rm(directory, { recursive: true, force: true }))
+  afterAll(() => removeFolder(directory))
 
   const load = async (store: JsonlStore, id: string): Promise<SessionEvent[]> => {
     const events: SessionEvent[] = []

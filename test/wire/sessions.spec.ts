@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Agent } from '@headrace/agent'
@@ -6,6 +6,7 @@ import type { Digest, Request } from '@headrace/message'
 import { type Call, type ModelServer, type Reply, createModelServer, lastUser, overflow, rateLimit, toolResults, turnOf } from '@headrace/model-server'
 import { readLog } from '@headrace/plugin-store-jsonl'
 import { type SessionEvent, rebuild, verify } from '@headrace/session'
+import { removeFolder } from '@headrace/testing/folder'
 import { until } from '@headrace/testing/gate'
 import { Context } from 'cordis'
 import headrace from 'headrace'
@@ -25,7 +26,7 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const app of apps.splice(0)) await app.fiber.dispose()
   await server.close()
-  rmSync(root, { recursive: true })
+  removeFolder(root)
 })
 
 /** Failures that happen once each: a turn goes on behind them. */

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, readdirSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createModelServer } from '@headrace/model-server'
+import { removeFolder } from '@headrace/testing/folder'
 import { ended, startHeadrace } from '../src/command.ts'
 import { BUG, FIX, type Project, makeProject } from '../src/project.ts'
 import { DONE, PROMPT, demoScript } from '../src/script.ts'
@@ -15,7 +16,7 @@ vi.setConfig({ testTimeout: 120_000 })
 const MAIN = fileURLToPath(new URL('../lib/main.js', import.meta.url))
 let temp: string
 beforeEach(() => { temp = mkdtempSync(join(tmpdir(), 'headrace-demo-test-')) })
-afterEach(() => rmSync(temp, { recursive: true, force: true, maxRetries: 5 }))
+afterEach(() => removeFolder(temp))
 
 function runDemo(env: NodeJS.ProcessEnv = {}): Promise<{ code: number | null; out: string; err: string }> {
   const child = spawn(process.execPath, [MAIN], { env: { ...process.env, TMPDIR: temp, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })

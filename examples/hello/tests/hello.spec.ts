@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createModelServer, lastUser } from '@headrace/model-server'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { removeFolder } from '@headrace/testing/folder'
 import { runExample } from '../../http-host/tests/run-example.ts'
 
 let folder: string
@@ -10,7 +11,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'headrace-hello-test-'))
   writeFileSync(join(folder, 'harbour.txt'), 'ships\n')
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
+afterEach(() => removeFolder(folder))
 
 it('says that its model is scripted, looks into the folder, and answers', async () => {
   const { code, out, err } = await runExample('hello', { cwd: folder, state: join(folder, 'state') })

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { removeFolder } from '@headrace/testing/folder'
 import type { Config } from '../src/index.ts'
 import { mainOf, plainEnv } from './run-example.ts'
 
@@ -35,7 +36,7 @@ export class Data {
   }
 
   remove(): void {
-    rmSync(this.root, { recursive: true, force: true, maxRetries: 5 })
+    removeFolder(this.root)
   }
 }
 

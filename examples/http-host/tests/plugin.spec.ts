@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as agentPlugin from '@headrace/agent'
 import { type Lease, MemoryStore, StoreError } from '@headrace/session'
+import { removeFolder } from '@headrace/testing/folder'
 import { type Script, scriptedAdapter } from '@headrace/testing'
 import { Context, type Fiber } from 'cordis'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -28,7 +29,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await ctx.fiber.dispose()
-  rmSync(folder, { recursive: true, force: true })
+  removeFolder(folder)
 })
 
 async function load(config: object = {}): Promise<void> {

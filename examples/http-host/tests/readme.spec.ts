@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it, vi } from 'vitest'
+import { removeFolder } from '@headrace/testing/folder'
 import { Config } from '../src/config.ts'
 import { Host } from './host.ts'
 
@@ -29,7 +30,7 @@ it('the lines of the README work as they are written, and nothing stays behind',
     expect(readdirSync(temp)).toEqual([])
   } finally {
     await host.stop()
-    rmSync(temp, { recursive: true, force: true })
+    removeFolder(temp)
   }
 })
 

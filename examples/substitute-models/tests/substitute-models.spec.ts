@@ -1,7 +1,8 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
+import { removeFolder } from '@headrace/testing/folder'
 import { runExample } from '../../http-host/tests/run-example.ts'
 
 // It starts six processes, on a machine that may be busy.
@@ -25,5 +26,5 @@ it('answers in spite of rate limit, overload and overflow, and explain tells whi
   expect(explained.every((text) => text.includes('rebuilds byte for byte'))).toBe(true)
   expect(explained[2]).toContain('a substitute for this step, chosen after a failure')
   expect(readdirSync(temp)).toEqual([])
-  rmSync(temp, { recursive: true })
+  removeFolder(temp)
 })

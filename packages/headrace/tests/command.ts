@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,6 +7,7 @@ import { expect } from 'vitest'
 import { type ModelServer, type ModelServerOptions, type Script, createModelServer } from '@headrace/model-server'
 import type { SessionEvent } from '@headrace/session'
 import { readLog } from '@headrace/plugin-store-jsonl'
+import { removeFolder } from '@headrace/testing/folder'
 
 export const BIN = fileURLToPath(new URL('../bin/headrace.js', import.meta.url))
 
@@ -127,7 +128,7 @@ export class Lab {
   async close(): Promise<void> {
     for (const child of this.children) child.kill('SIGKILL')
     for (const server of this.servers) await server.close()
-    rmSync(this.root, { recursive: true, force: true, maxRetries: 5 })
+    removeFolder(this.root)
   }
 }
 

@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Context } from 'cordis'
 import { type BootOptions, type Loader, type LoaderError, type LoaderReport, boot } from '@headrace/loader'
+import { removeFolder } from '@headrace/testing/folder'
 import { type Gate, gate } from '@headrace/testing/gate'
 
 /** A folder with an app in it, outside the workspace. */
@@ -74,7 +75,7 @@ export async function apply(ctx, config) {
 
   async close(): Promise<void> {
     await this.ctx.fiber.dispose()
-    rmSync(this.path, { recursive: true, force: true, maxRetries: 5 })
+    removeFolder(this.path)
   }
 }
 

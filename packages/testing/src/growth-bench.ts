@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Fiber, Plugin } from 'cordis'
 import { isActive } from '@headrace/cordis'
+import { removeFolder } from './folder.ts'
 import type { GrowthOptions, Loaded } from './growth-options.ts'
 import { type Harness, type HarnessOptions, harness } from './harness.ts'
 import { ReportedError } from './reports.ts'
@@ -33,7 +34,7 @@ export class GrowthBench {
    */
   async renew(folder: string): Promise<void> {
     await this.unload()
-    await rm(folder, { recursive: true, force: true })
+    removeFolder(folder)
     await mkdir(folder)
     await this.options.prepare?.(folder)
   }
@@ -75,7 +76,7 @@ export class GrowthBench {
     try {
       await this.unload()
     } finally {
-      for (const folder of this.folders.splice(0)) await rm(folder, { recursive: true, force: true })
+      for (const folder of this.folders.splice(0)) removeFolder(folder)
     }
   }
 }

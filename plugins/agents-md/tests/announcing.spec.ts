@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Context, Plugin } from 'cordis'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { RunContext, instructionsFromFiles } from '@headrace/run-context'
+import { removeFolder } from '@headrace/testing/folder'
 import { harness } from '@headrace/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { OTHER_NAMES } from '../src/config.ts'
@@ -186,7 +187,7 @@ describe('a folder below', () => {
   it('that a call touched right before a crash reaches the model exactly once', async () => {
     const root = folder({ 'sub/AGENTS.md': 'sub text' })
     const directory = mkdtempSync(join(tmpdir(), 'agents-md-log-'))
-    onTestFinished(() => rmSync(directory, { recursive: true }))
+    onTestFinished(() => removeFolder(directory))
     const first = await start(root, { harness: { store: new JsonlStore({ directory, fsync: 'never' }), script: [touch('sub/x'), 'never seen'] } })
     await first.run('Go')
     await first.agent.dispose()
@@ -300,7 +301,7 @@ describe('one AGENTS.md of 30 KB in the head of a RunContext', () => {
     const line = 'The build is started with the same command everywhere. '
     const root = folder({ 'AGENTS.md': line.repeat(Math.ceil(30_000 / line.length)) })
     const directory = mkdtempSync(join(tmpdir(), 'agents-md-log-'))
-    onTestFinished(() => rmSync(directory, { recursive: true }))
+    onTestFinished(() => removeFolder(directory))
     const h = await harness({ store: new JsonlStore({ directory, fsync: 'never' }), agent: { cwd: root } })
     onTestFinished(() => h.dispose())
     const head = (): RunContext => new RunContext({ headSections: [['agents', instructionsFromFiles([join(root, 'AGENTS.md')])]] })

@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Context } from 'cordis'
 import { BriefingService } from '@headrace/briefing'
 import { type FileReading, type FileStatus, type FileSystem, nodeFiles } from '@headrace/files'
 import { textOf } from '@headrace/message'
+import { removeFolder } from '@headrace/testing/folder'
 import { type Harness, type HarnessOptions, harness } from '@headrace/testing'
 import { onTestFinished } from 'vitest'
 import { turns } from '@headrace/testing/gate'
@@ -16,7 +17,7 @@ export type Files = Readonly<Record<string, string | Uint8Array>>
 /** A folder with these files that goes with the test. The root of a project, unless it has no `.git`. */
 export function folder(files: Files, { git = true } = {}): string {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'agents-md-')))
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }))
+  onTestFinished(() => removeFolder(root))
   if (git) mkdirSync(join(root, '.git'))
   write(root, files)
   return root

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, mkdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { BriefingService } from '@headrace/briefing'
 import { type FileSystem, nodeFiles } from '@headrace/files'
 import { textOf } from '@headrace/message'
+import { removeFolder } from '@headrace/testing/folder'
 import { type Harness, harness } from '@headrace/testing'
 import { growthKit } from '@headrace/testing/growth-kit'
 import { type Ref, parseReftable } from '../src/reftable.ts'
@@ -15,7 +16,7 @@ let folder: string
 beforeEach(async () => { folder = await mkdtemp(join(tmpdir(), 'headrace-environment-')) })
 afterEach(async () => {
   vi.useRealTimers()
-  await rm(folder, { recursive: true, force: true })
+  removeFolder(folder)
 })
 
 const git = (...args: string[]): void => void execFileSync('git', args, { cwd: folder, stdio: 'ignore', env: { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'a@b', GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'a@b' } })

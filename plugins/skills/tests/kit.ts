@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { BriefingService } from '@headrace/briefing'
 import { textOf } from '@headrace/message'
 import * as skills from '@headrace/plugin-skills'
+import { removeFolder } from '@headrace/testing/folder'
 import { type Harness, type HarnessOptions, harness } from '@headrace/testing'
 import { vi } from 'vitest'
 
@@ -36,7 +37,7 @@ export class World {
 
   remove(): void {
     vi.unstubAllEnvs()
-    rmSync(this.base, { recursive: true, force: true })
+    removeFolder(this.base)
   }
 }
 

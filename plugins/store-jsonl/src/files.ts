@@ -31,6 +31,9 @@ export interface FileLayer {
   makeDirectory(path: string): string | undefined
 }
 
+/** How often a folder that is not empty any more is removed again. */
+const REMOVALS = 20
+
 const datasync = promisify(fs.fdatasync)
 const sync = promisify(fs.fsync)
 
@@ -55,8 +58,20 @@ export const nodeFiles: FileLayer = {
   close: (fd) => fs.closeSync(fd),
   rename: (from, to) => fs.renameSync(from, to),
   link: (from, to) => fs.linkSync(from, to),
-  remove: (path) => fs.rmSync(path, { recursive: true, force: true }),
+  remove,
   makeDirectory: (path) => fs.mkdirSync(path, { recursive: true, mode: 0o700 }),
+}
+
+/** What somebody puts into a folder while it is removed, such as a letter to a session that goes, is removed with it. */
+function remove(path: string): void {
+  for (let rounds = 1; ; rounds++) {
+    try {
+      fs.rmSync(path, { recursive: true, force: true })
+      return
+    } catch (error) {
+      if (!isCode(error, 'ENOTEMPTY') || rounds === REMOVALS) throw error
+    }
+  }
 }
 
 /** The same layer, with syncs left out. */

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import fs, { existsSync, mkdirSync, readFileSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
-import { JsonlStore } from '@headrace/plugin-store-jsonl'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { JsonlStore, nodeFiles } from '@headrace/plugin-store-jsonl'
 import { Follower } from '@headrace/testing/store-following'
 import { FailingFiles, PowerCutFiles } from './faulty-files.ts'
 import { append, opening, prompt, read, temporaryFolder } from './logs.ts'
@@ -246,6 +246,18 @@ describe('a full disk', () => {
 })
 
 describe('the files of a log', () => {
+  it('are removed with a letter that comes meanwhile, into a folder that was seen empty', async () => {
+    const path = join(temporaryFolder(), 'a.mail')
+    mkdirSync(path)
+    const { rmSync } = fs
+    const removing = vi.spyOn(fs, 'rmSync').mockImplementationOnce(() => {
+      throw Object.assign(new Error(`ENOTEMPTY: directory not empty, rmdir '${path}'`), { code: 'ENOTEMPTY' })
+    }).mockImplementation(rmSync)
+    onTestFinished(() => removing.mockRestore())
+    nodeFiles.remove(path)
+    expect(existsSync(path)).toBe(false)
+  })
+
   it('are readable by their owner only', async () => {
     const directory = join(temporaryFolder(), 'new')
     const store = new JsonlStore({ directory, fsync: 'never' })

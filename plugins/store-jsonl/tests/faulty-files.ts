@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type FileLayer, nodeFiles } from '@headrace/plugin-store-jsonl'
+import { removeFolder } from '@headrace/testing/folder'
 
 /** What a disk holds of a file: the bytes that were synced. */
 interface Inode {
@@ -93,8 +94,8 @@ export class PowerCutFiles implements FileLayer {
       const reached = entry === 'folder' ? Buffer.alloc(0) : this.reached(name, entry, torn, zeros)
       return [name, reached] as const
     }))
-    // A card, which is a cache and not of this layer, may be written into its folder meanwhile: then the folder is not empty yet.
-    for (const name of readdirSync(this.root)) rmSync(join(this.root, name), { recursive: true, force: true, maxRetries: 10 })
+    // A card, which is a cache and not of this layer, may be written meanwhile.
+    for (const name of readdirSync(this.root)) removeFolder(join(this.root, name))
     for (const [name, entry] of this.durableNames) if (entry === 'folder') mkdirSync(name, { recursive: true })
     this.names.clear()
     for (const [name, entry] of this.durableNames) {

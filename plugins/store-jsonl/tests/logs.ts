@@ -1,14 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Batch, type EventDraft, FORMAT, type Lease, type SessionEvent, type SessionStore } from '@headrace/session'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { onTestFinished } from 'vitest'
+import { removeFolder } from '@headrace/testing/folder'
 
 /** A folder that goes with the test. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'store-jsonl-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  onTestFinished(() => removeFolder(folder))
   return folder
 }
 

@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SqliteStore } from '@headrace/plugin-store-sqlite'
+import { removeFolder } from '@headrace/testing/folder'
 import { storeConformance } from '@headrace/testing/store-conformance'
 
 for (const fsync of ['barrier', 'never'] as const) {
@@ -17,7 +18,7 @@ for (const fsync of ['barrier', 'never'] as const) {
       again: open,
       dispose: async () => {
         for (const store of stores) await store.close()
-        rmSync(directory, { recursive: true })
+        removeFolder(directory)
       },
     }
   })

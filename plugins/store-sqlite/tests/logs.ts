@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Batch, type EventDraft, FORMAT, type Lease, type SessionEvent, type SessionCard, type SessionStore } from '@headrace/session'
 import { SqliteStore, type SqliteStoreOptions } from '@headrace/plugin-store-sqlite'
+import { removeFolder } from '@headrace/testing/folder'
 import type { StorePlace } from '@headrace/testing/store-processes'
 import { onTestFinished } from 'vitest'
 import { loadDriver } from '../src/driver.ts'
@@ -12,7 +13,7 @@ export const driver = await loadDriver()
 /** A folder that goes with the test. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'store-sqlite-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  onTestFinished(() => removeFolder(folder))
   return folder
 }
 

@@ -1,16 +1,17 @@
 import { setMaxListeners } from 'node:events'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { ToolOutput, ToolRun } from '@headrace/agent'
 import { Config, createTools } from '@headrace/plugin-workspace-tools'
 import type { ToolName, WorkspaceTool } from '@headrace/plugin-workspace-tools'
 import { afterEach } from 'vitest'
+import { removeFolder } from '@headrace/testing/folder'
 
 const folders: string[] = []
 
 afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+  for (const folder of folders.splice(0)) removeFolder(folder)
 })
 
 /** An empty folder that goes after the test; its path has no links in it. */
