@@ -5,7 +5,7 @@ import { Batch, type EventDraft, FORMAT, type Lease, type Letter, type LetterDra
 import { messageOf } from '@headrace/message'
 
 // A process of its own on a built store: node store-child.js <module> <export> <options as JSON> hold | race | once |
-// fill | append | take | desk | keys <id>
+// fill | append | steps | take | desk | keys <id>
 
 const [module = '', name = '', options = '', mode = '', id = ''] = process.argv.slice(2)
 const { [name]: Store } = await import(module) as Record<string, new (options: object) => SessionStore>
@@ -159,6 +159,17 @@ const modes: Readonly<Record<string, () => Promise<void>>> = {
       say(letter!)
     }
     process.exit()
+  },
+
+  /** Appends when it is told a line, and says each seq that was acknowledged. In between it does nothing at all. */
+  async steps() {
+    const lease = await open()
+    for (let seq = await countOf(); ; seq++) {
+      await lines.next()
+      lease.append(new Batch([eventAt(seq)]))
+      await lease.flush()
+      say(`${seq}`)
+    }
   },
 
   /** Appends as fast as it can, and says each seq that was acknowledged. */

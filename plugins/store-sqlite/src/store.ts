@@ -1,4 +1,4 @@
-import { type Digest, HeadraceError, messageOf, sha256 } from '@headrace/message'
+import { type Digest, type HeadraceError, sha256 } from '@headrace/message'
 import {
   type Cursor, type FollowOptions, type Followed, type Holder, type Lease, type Letter, type LetterDraft,
   type ListFilter, type Posted, type SessionCard, type SessionEvent, SessionExistsError, SessionNotFoundError,
@@ -7,7 +7,7 @@ import {
 import { keepCard, keysOf, passes, readCard, stateOf } from './cards.ts'
 import { Connection } from './connection.ts'
 import type { Database } from './database.ts'
-import { isSqlite } from './driver.ts'
+import { failureOf } from './failure.ts'
 import { giveBack, refuseIfHeld } from './hold.ts'
 import { SqliteLease } from './lease.ts'
 import { keepLetter, lettersOf, mailboxOf, ring } from './mail.ts'
@@ -42,6 +42,7 @@ const FOLLOWED = 500
 export class SqliteStore implements SessionStore {
   readonly location: string
   readonly file: string
+  private readonly busyTimeout: number
   private readonly connection: Connection
   private readonly signals = new Signals()
   /** Those of this store that are open. */
@@ -50,7 +51,8 @@ export class SqliteStore implements SessionStore {
   constructor(options: SqliteStoreOptions) {
     this.location = `sqlite:${options.file}`
     this.file = options.file
-    this.connection = new Connection({ busyTimeout: BUSY_TIMEOUT, ...options })
+    this.busyTimeout = options.busyTimeout ?? BUSY_TIMEOUT
+    this.connection = new Connection({ ...options, busyTimeout: this.busyTimeout })
   }
 
   /** Opens the database; every other call does so by itself. @throws StoreError */
@@ -80,6 +82,8 @@ export class SqliteStore implements SessionStore {
     checkSessionId(id)
     return this.guarded(`session ${id}: cannot lease it in ${this.file}`, async () => {
       const database = await this.connection.writable()
+      // Before it waits for its turn to write: a holder that was stopped may keep that for as long as it stands still.
+      this.free(database, id)
       const holder = newHolder()
       const row = database.write(() => {
         const row = checkEnd(database, this.free(database, id))
@@ -170,6 +174,7 @@ export class SqliteStore implements SessionStore {
     checkSessionId(id)
     await this.guarded(`session ${id}: cannot remove it from ${this.file}`, async () => {
       const database = await this.connection.writable()
+      this.free(database, id)
       database.write(() => {
         const { key } = this.free(database, id)
         database.statements.removeEvents.run(key)
@@ -286,8 +291,6 @@ export class SqliteStore implements SessionStore {
   }
 
   private failed(what: string, error: unknown): HeadraceError {
-    if (error instanceof HeadraceError) return error
-    if (!isSqlite(error, 'SQLITE_CORRUPT', 'SQLITE_NOTADB')) return new StoreError(`${what} (${messageOf(error)})`, { cause: error })
-    return new StoreError(`${what}: the file is damaged (${messageOf(error)}); put a copy in its place, or save what can be read: sqlite3 ${this.file} .recover`, { code: 'STORE_DAMAGED', cause: error })
+    return failureOf(what, error, { file: this.file, busyTimeout: this.busyTimeout })
   }
 }

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { SqliteStore } from '@headrace/plugin-store-sqlite'
 import { StoreProcess, storeProcesses } from '@headrace/testing/store-processes'
-import { append, openStore, placeOf, opening, prompt, read, sql, write } from './logs.ts'
+import { append, driver, openStore, placeOf, opening, prompt, read, sql, write } from './logs.ts'
 
 async function storeWithLog(): Promise<SqliteStore> {
   const store = openStore()
@@ -45,6 +45,23 @@ describe('who holds a session', () => {
     expect(await read(store)).toHaveLength(300)
     const others = await read(store, 'b')
     expect(others.length).toBeGreaterThan(1)
+  })
+
+  it('refuses at once and names the holder, where that is stopped in the midst of a write that nobody can wait for', async () => {
+    const store = openStore({ busyTimeout: 50 })
+    await write(store, 'a', [opening()])
+    const lease = await store.lease('a')
+    const other = driver(store.file, 0)
+    onTestFinished(() => other.close())
+    other.exec('BEGIN IMMEDIATE')
+    const busy = { code: 'SESSION_BUSY', holder: expect.stringContaining(`pid ${process.pid}`) as unknown }
+    await expect(store.lease('a')).rejects.toMatchObject(busy)
+    await expect(store.remove('a')).rejects.toMatchObject(busy)
+    expect((await store.card('a')).holder).toContain(`pid ${process.pid}`)
+    await expect(store.create('b')).rejects.toThrow(/^session b: cannot create it in .*: another process was writing to it for all of 50 ms; .* \(database is locked\)$/)
+    other.exec('COMMIT')
+    append(lease, 1, prompt('goes on'))
+    await lease.release()
   })
 
   it('takes a pid that another process has by now for dead, and what is no holder for none', async () => {
