@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { SEAMS } from '../faults/seams.ts'
 import { calls, eventsOf, plugin } from '../laws/help.ts'
 import { bad, good, run } from '../laws/listeners.ts'
+import { compactor } from '../faults/world.ts'
 import { root } from '../rules/workspace.ts'
 
 const page = readFileSync(`${root}docs/seams.md`, 'utf8')
@@ -17,7 +18,7 @@ const asks = plugin('asks', (ctx) => void ctx.tools.define({ name: 'ask', descri
 /** What becomes of a listener that throws, in the words of the page. */
 async function afterBroken(seam: string): Promise<string> {
   const script = seam === 'agent/request-error' ? [{ error: { kind: 'rate-limit' as const } }] : [calls(seam === 'tools/ask' ? 'ask' : 'look'), 'Done.']
-  const { made, result } = await run(seam, () => { throw new Error('broken') }, { strict: false, reports: 'allow', script, plugins: [asks, good, bad(seam, () => { throw new Error('broken') })] })
+  const { made, result } = await run(seam, () => { throw new Error('broken') }, { strict: false, reports: 'allow', script, plugins: [asks, good, compactor, bad(seam, () => { throw new Error('broken') })] })
   const log = await made.events()
   const failure = result.error && 'failure' in result.error ? result.error.failure : undefined
   if (failure) return failure.kind === 'plugin' ? 'the attempt fails' : 'it counts as `\'fail\'`'

@@ -169,6 +169,23 @@ export const SEAMS: readonly Seam[] = [
       if (!strict) reported(ran, 'tools/post-execute')
     },
   },
+  {
+    seam: 'compaction/keep',
+    deadline: true,
+    answer: ['mine'],
+    without: 'lost',
+    places: [
+      (value) => value,
+      (value) => [value],
+      (value) => [{ key: 'k', content: value }],
+      (value) => [{ key: value, content: 'x' }],
+    ],
+    broken(ran) {
+      expectPassed(ran)
+      expect(eventsOf(ran.log, 'surface/replace').at(-1)!.data.messages.map(({ owner }) => owner)).toContain('good/k')
+      reported(ran, 'compaction/keep')
+    },
+  },
 ]
 
 /** Those whose listeners are told something, and asked nothing. */

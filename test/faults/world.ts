@@ -26,6 +26,13 @@ const asking = plugin('asking', (ctx) => {
   ctx.on('tools/ask', async () => 'allow')
 })
 
+/** Compacts ahead of the second step: somebody must, for `compaction/keep` to be asked. */
+export const compactor = plugin('compactor', (ctx) => void ctx.on('agent/pre-step', async (agent, turn, step, next) => {
+  const [first] = agent.session.entries()
+  if (step.number === 2 && first) agent.replace(first.id, first.id, ['Summary.', ...await agent.keep([first], { signal: turn.signal })], { reason: 'test' })
+  return next()
+}))
+
 /** Calls both tools to the first prompt, after a failure where `fails`; says a word to any other. */
 export function modelOf(fails: boolean): Script {
   return ({ messages }, index) => {
@@ -86,7 +93,7 @@ export async function withFault(options: RunOptions): Promise<void> {
     signals.push(turn.signal)
     return next()
   }))
-  const made = await harness({ reports: 'allow', script: modelOf(seam === 'agent/request-error'), plugins: [watch, ...plugins], settings: { strict, seamTimeout: 30, toolTimeout: 30, grace: 5 }, ...more })
+  const made = await harness({ reports: 'allow', script: modelOf(seam === 'agent/request-error'), plugins: [watch, ...plugins, ...(seam === 'compaction/keep' ? [compactor] : [])], settings: { strict, seamTimeout: 30, toolTimeout: 30, grace: 5 }, ...more })
   try {
     const hooks = counts(made)
     let reach = (): void => undefined

@@ -13,6 +13,7 @@ export const good = plugin('good', (ctx) => {
   ctx.agents.before({ key: 'b', content: () => 'good before' })
   ctx.agents.after({ key: 'a', content: () => 'good after' })
   ctx.on('agent/request', async (_agent, _turn, _step, _config, next) => ({ ...await next(), topP: 0.5, stop: ['END'] }))
+  ctx.on('compaction/keep', async (_agent, _entries, next) => [...await next(), { key: 'k', content: 'good keep' }])
   ctx.on('tools/post-execute', async (_agent, _turn, _call, _outcome, next) => ({ ...await next(), additionalContext: ['good context'] }))
 })
 

@@ -2,7 +2,7 @@
 export type { Context } from 'cordis'
 export type { Adapter, AdapterTools, WireRecord } from './contract/adapter.ts'
 export type {
-  Agent, AskOptions, CancelOptions, PromptOptions, ReplaceOptions, RewindOptions, SideAnswer,
+  Agent, AskOptions, CancelOptions, KeepOptions, PromptOptions, ReplaceOptions, RewindOptions, SideAnswer,
 } from './contract/agent.ts'
 export { AgentError, CancelledError, LimitError, ModelError, ParkedError, SeamError } from './contract/error.ts'
 export type {

@@ -2,9 +2,9 @@ import { type Context, Service } from 'cordis'
 import z from 'schemastery'
 import type { Agent } from '@headrace/agent'
 import { strict } from '@headrace/config'
-import { type Failure, type UserMessage, messageOf } from '@headrace/message'
+import { type Contribution, type Failure, type UserMessage, messageOf, textOf } from '@headrace/message'
 import type { Entry } from '@headrace/session'
-import { cutAt, cutMessage, isWhole, newestOfUser, trimmed } from './cut.ts'
+import { cutAt, cutMessage, isWhole, lastPlace, newestOfUser, trimmed } from './cut.ts'
 import { Scale } from './size.ts'
 import { summarise } from './summary.ts'
 import { Windows } from './windows.ts'
@@ -128,7 +128,7 @@ export class CompactionService extends Service {
     const room = Math.max(0, (this.config.threshold || 0.8) * 0.75 * window - fixed - this.summaryTokens(window))
     const keep = Math.min(this.config.keep * window, room)
     let tried = false
-    let how: Compacted['how'] = this.trim(agent, cutAt(agent.session.entries(), keep, weigh)) ? 'trimmed' : 'nothing'
+    let how: Compacted['how'] = await this.trim(agent, cutAt(agent.session.entries(), keep, weigh), signal) ? 'trimmed' : 'nothing'
     if (this.scale.request(agent) > Math.min(before * 0.6, (this.config.threshold || 0.8) * window) || (how === 'nothing' && !must)) {
       const entries = agent.session.entries()
       const given = await this.give(agent, entries, cutAt(entries, keep, weigh), must, signal)
@@ -155,15 +155,34 @@ export class CompactionService extends Service {
     return Math.max(1, Math.min(this.config.summary, Math.floor(window / 10)))
   }
 
-  private trim(agent: Agent, cut: number): boolean {
-    let some = false
-    for (const { id, message } of agent.session.entries().slice(0, cut)) {
-      const short = trimmed(message, this.config.result)
-      if (!short) continue
-      agent.replace(id, id, [short], { reason: 'an old result was trimmed', key: 'trim' })
-      some = true
+  private async trim(agent: Agent, cut: number, signal?: AbortSignal): Promise<boolean> {
+    const short = agent.session.entries().slice(0, cut).flatMap((entry) => {
+      const message = trimmed(entry.message, this.config.result)
+      return message ? [{ entry, message }] : []
+    })
+    if (short.length === 0) return false
+    const kept = await this.kept(agent, short.map(({ entry }) => entry), signal)
+    try {
+      for (const { entry: { id }, message } of short) agent.replace(id, id, [message], { reason: 'an old result was trimmed', key: 'trim' })
+      const place = kept.length > 0 ? lastPlace(agent.session.entries(), cut) : undefined
+      if (place) agent.replace(place.id, place.id, [place.message, ...kept], { reason: 'what was trimmed is told again', key: 'keep' })
+    } catch (error) {
+      agent.report('compaction', `${messageOf(error)}; the history stays as it is`)
+      return false
     }
-    return some
+    return true
+  }
+
+  /** What plugins want told again behind what goes, within a quarter of the window. */
+  private async kept(agent: Agent, going: readonly Entry[], signal?: AbortSignal): Promise<readonly Contribution[]> {
+    let left = this.windows.of(agent) / 4
+    const limit = (message: Contribution): number => {
+      const weight = this.scale.messages(agent, [message])
+      const part = Math.max(0, left) / weight
+      left -= weight
+      return part >= 1 ? Infinity : Math.floor(textOf(message).length * part)
+    }
+    return agent.keep(going, { limit, ...(signal && { signal }) })
   }
 
   /**
@@ -183,10 +202,11 @@ export class CompactionService extends Service {
     }
     // By hand it runs beside the loop: a step may be open by now, or the range gone.
     try {
+      const kept = await this.kept(agent, ranges.flat(), signal)
       for (const [index, range] of ranges.entries()) {
         const [content, reason, key] = problem !== undefined ? [DROPPED, `could not be summarised: ${problem}`, 'drop'] : [SUMMARISED, 'summarised', 'summary']
         const message = problem === undefined && index === 0 ? summary : { role: 'user' as const, content }
-        agent.replace(range[0]!.id, range.at(-1)!.id, [message], { reason, key })
+        agent.replace(range[0]!.id, range.at(-1)!.id, index === 0 ? [message, ...kept] : [message], { reason, key })
       }
     } catch (error) {
       agent.report('compaction', `${messageOf(error)}; the history stays as it is`)

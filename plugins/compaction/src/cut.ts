@@ -24,6 +24,14 @@ export function trimmed(message: Message, most: number): ToolMessage | undefined
   return { role: 'tool', content: [{ ...block, content: [{ type: 'text', text: short }] }] }
 }
 
+/**
+ * The last entry before the cut behind which messages can stand: not between a call and its results, and no answer, which its model must
+ * get back as it was.
+ */
+export function lastPlace(entries: readonly Entry[], cut: number): Entry | undefined {
+  return entries.slice(0, cut).findLast(({ message }, index) => message.role !== 'assistant' && entries[index + 1]?.message.role !== 'tool')
+}
+
 /** True where a range of entries has no call whose result is outside, nor a result whose call is. */
 export function isWhole(entries: readonly Entry[]): boolean {
   let open = 0

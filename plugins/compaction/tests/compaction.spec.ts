@@ -191,6 +191,54 @@ describe('compaction', () => {
     await whole(h)
   })
 
+  describe('what plugins keep', () => {
+    const keeper = (name: string, list: (owners: readonly string[]) => unknown) => ({ name, inject: ['agents'], apply: async (ctx: Context) => void ctx.on('compaction/keep', async (_agent, entries, next) => {
+      const mine = list(entries.map(({ owner }) => owner)) as readonly string[]
+      return [...mine, ...await next()]
+    }) })
+    const talk = model((index) => `answer ${index} ${long(100)}`)
+    const compacted = async (keepers: readonly unknown[], options: object = {}): Promise<Harness> => {
+      const h = await harness({ script: talk, plugins: [[CompactionService, { threshold: 0, keep: 0, ...options }], tools, ...keepers] as never, reports: 'allow' })
+      for (let index = 0; index < 3; index++) await h.run(`prompt ${index}`)
+      await h.ctx.compaction.compact('test')
+      return h
+    }
+
+    it('stands directly behind the summary, in the order of the wire, each signed by its plugin', async () => {
+      const seen: (readonly string[])[] = []
+      const h = await compacted([keeper('zoo', () => [{ key: 'z', content: 'Z.' }]), keeper('ant', (owners) => (seen.push(owners), [{ key: 'a', role: 'user', content: 'A.' }, 'B.']))])
+      expect(h.agent.session.entries().slice(0, 4).map(({ owner }) => owner)).toEqual(['app/summary', 'ant/a', 'ant/keep', 'zoo/z'])
+      expect(seen).toEqual([['user', 'model', 'user', 'model', 'model'].slice(0, seen[0]!.length)])
+      await h.ctx.compaction.compact('test')
+      expect(h.agent.session.entries().filter(({ owner }) => owner === 'zoo/z')).toHaveLength(1)
+      await whole(h)
+    })
+
+    it('has a quarter of the window; what is longer loses its end, and stays its plugin\'s', async () => {
+      const h = await compacted([keeper('ant', () => [{ key: 'a', content: long(2_000) }])], { window: 2_000 })
+      const [kept] = h.agent.session.entries().filter(({ owner }) => owner === 'ant/a').map(({ message }) => textOf(message))
+      expect(kept).toMatch(/\[… \d+ characters were left out here, to fit the window …\]$/)
+      expect(kept!.length).toBeLessThan(4_000)
+      await whole(h)
+    })
+
+    it('one that fails is reported, and holds up nothing', async () => {
+      const h = await compacted([keeper('ant', () => { throw new Error('no') }), keeper('zoo', () => ['Z.'])])
+      expect(h.agent.session.entries().map(({ owner }) => owner)[1]).toBe('zoo/keep')
+      expect(h.reports).toContainEqual(expect.objectContaining({ plugin: 'ant', seam: 'compaction/keep' }))
+      await whole(h)
+    })
+
+    it('nobody signs for another: a copy of what was given is the replacer\'s', async () => {
+      const h = await compacted([])
+      const [first] = h.agent.session.entries()
+      const copy = { role: 'user' as const, content: [{ type: 'text' as const, text: 'prompt 2' }] }
+      h.agent.replace(first!.id, first!.id, [copy], { reason: 'test', key: 'copy' })
+      expect(h.agent.session.entries()[0]!.owner).toBe('app/copy')
+      await whole(h)
+    })
+  })
+
   it.each(['a rewind', 'a step'])('by hand gives way where %s comes while the summary is written: the history stays, and the report says so', async (what) => {
     let [asks, answers] = [(): void => undefined, (): void => undefined]
     const [asked, answered] = [new Promise<void>((resolve) => (asks = resolve)), new Promise<void>((resolve) => (answers = resolve))]

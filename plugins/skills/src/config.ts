@@ -17,6 +17,8 @@ export interface Config {
   readonly maxCatalogue: number
   /** Characters of one result of the tool, and of what `/name` brings. */
   readonly maxOutput: number
+  /** Characters that an opened skill keeps when what stands around it is summarised; 0: it is not told again. */
+  readonly keep: number
   /** Bytes of a SKILL.md or of a resource. */
   readonly maxFile: number
   /** Files of a skill that are listed. */
@@ -33,6 +35,7 @@ export const Config: z<Partial<Config>, Config> = strict(z.object({
   projectMarkers: z.array(z.string()).default(['.git']).description('Names that mark the project\'s root.'),
   maxCatalogue: size(16_000, 500).description('Characters of the whole catalogue.'),
   maxOutput: size(50_000, 100).description('Characters of one result of the tool, and of what /name brings.'),
+  keep: size(20_000, 0).description('Characters that an opened skill keeps when what stands around it is summarised; 0: it is not told again.'),
   maxFile: size(1_000_000, 1_000).description('Bytes of a SKILL.md or of a resource.'),
   maxResources: size(100, 1).description('Files of a skill that are listed.'),
 }))

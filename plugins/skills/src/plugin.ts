@@ -5,6 +5,7 @@ import { catalogues, changedCatalogue, removedCatalogue } from './catalogue.ts'
 import { Config } from './config.ts'
 import { DiagnosticReporter } from './diagnostic.ts'
 import { SkillLibrary } from './library.ts'
+import { toldAgain } from './opened.ts'
 import { invokedSkill, skillTool } from './skill-tool.ts'
 
 export const name = 'skills'
@@ -34,4 +35,10 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
     if (opened === undefined) return decision
     return { ...decision, additionalContext: [{ key: 'opened', content: opened }, ...decision.additionalContext ?? []] }
   })
+  if (config.keep > 0) {
+    ctx.on('compaction/keep', async (agent, entries, next) => {
+      const opened = toldAgain(agent, entries, config.keep)
+      return [...opened.map((content) => ({ key: 'opened', content })), ...await next()]
+    })
+  }
 }

@@ -5,6 +5,7 @@ import { messageOf, textOf } from '@headrace/message'
 import type { Config } from './config.ts'
 import { splitFrontmatter } from './frontmatter.ts'
 import type { SkillLibrary } from './library.ts'
+import { OPENED } from './opened.ts'
 import { type Skill, SkillError, invokedName, isForModel } from './skill.ts'
 
 interface Input {
@@ -90,9 +91,6 @@ function isVisible(text: string, { session }: Agent): boolean {
     return message.role === 'tool' && message.content.some(({ content }) => textOf({ content }) === text)
   })
 }
-
-/** Who signs what `/name` brings. */
-const OPENED = 'skills/opened'
 
 async function readBody({ name, file }: Skill, files: FileSystem, { maxFile }: Config): Promise<string> {
   const unreadable = (reason: string, cause?: unknown): SkillError => new SkillError('SKILL_UNREADABLE', `The skill ${name} cannot be read: ${reason}.`, { cause })

@@ -1,9 +1,9 @@
 import type { Context } from 'cordis'
 import type {
-  AssistantMessage, CallConfig, ContentInput, ContributionInput, FileBlock, FinishReason, ImageBlock, MessageInput, Usage,
+  AssistantMessage, CallConfig, ContentInput, Contribution, ContributionInput, FileBlock, FinishReason, ImageBlock, MessageInput, Usage,
 } from '@headrace/message'
 import type { RunContext } from '@headrace/run-context'
-import type { EntryId, SessionEvent, SessionView } from '@headrace/session'
+import type { Entry, EntryId, SessionEvent, SessionView } from '@headrace/session'
 import type { OutputSchema, TurnHandle } from './turn.ts'
 
 /** Options of `agent.prompt()`. */
@@ -27,6 +27,13 @@ export interface ReplaceOptions {
   readonly reason: string
   /** Signs the event, and the messages that have no key of their own: `plugin/key`. */
   readonly key?: string
+}
+
+/** Options of `agent.keep()`. */
+export interface KeepOptions {
+  readonly signal?: AbortSignal
+  /** Characters that a message may have, asked for each in order: what is longer loses its end, with a note that says so. */
+  readonly limit?: (message: Contribution) => number
 }
 
 /** Options of `agent.cancel()`. */
@@ -121,11 +128,20 @@ export interface Agent {
 
   /**
    * Puts messages, of any role, in the place of a part of the history (`surface/replace`). Not while a step is open: do it in
-   * `agent/pre-step`.
+   * `agent/pre-step`. What {@link keep} gave, and what stood in that part, is signed by whose it is.
    *
    * @throws LogError
    */
   replace(first: EntryId, last: EntryId, messages: readonly (ContributionInput | MessageInput)[], options: ReplaceOptions): SessionEvent<'surface/replace'>
+
+  /**
+   * Asks the listeners of `compaction/keep` what must outlive a part of the history, for a {@link replace} that takes it away. One that
+   * fails is reported and passed over.
+   *
+   * @param entries what goes, of `session.entries()`
+   * @throws AgentError where it is another's; CancelledError
+   */
+  keep(entries: readonly Entry[], options?: KeepOptions): Promise<readonly Contribution[]>
 
   /**
    * Takes back the last turn, or more: the history is again what it was when that turn began. Durable when it resolves. The log keeps

@@ -1,5 +1,5 @@
 import type { CallConfig, Chunk, ContentInput, ContributionInput, Contribution, Failure, Request, UserMessage } from '@headrace/message'
-import type { SessionEvent } from '@headrace/session'
+import type { Entry, SessionEvent } from '@headrace/session'
 import type { Agent } from './agent.ts'
 import type { Permission, CallDecision, ToolCall, ToolOutcome, ToolOutput } from './tool.ts'
 import type { Step, Turn } from './turn.ts'
@@ -95,6 +95,11 @@ declare module 'cordis' {
     'tools/post-execute'(agent: Agent, turn: Turn, call: ToolCall, outcome: ToolOutcome, next: () => Promise<PostExecuted>): Promise<PostExecution>
     /** Streams a request; a replay does it without a model. */
     'llm/stream'(agent: Agent, turn: Turn, request: Request, next: () => AsyncIterable<Chunk>): AsyncIterable<Chunk>
+    /**
+     * A part of the history is about to give way to a summary, or to be cut. What is given here is told behind it, signed by who gave it:
+     * each compaction asks anew, with what was told then among `entries`.
+     */
+    'compaction/keep'(agent: Agent, entries: readonly Entry[], next: () => Promise<readonly Contribution[]>): Promise<readonly ContributionInput[]>
     /** After an append; guarded, what is returned is ignored. */
     'session/event'(agent: Agent, event: SessionEvent): void
   }

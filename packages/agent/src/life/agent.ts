@@ -1,16 +1,17 @@
 import type { Context } from 'cordis'
 import {
-  type CallConfig, type ContentInput, type ContributionInput, type FileBlock, type ImageBlock, type MessageInput, isA, keyOf, messageOf,
-  toConfigPatch, toContribution,
+  type CallConfig, type ContentInput, type Contribution, type ContributionInput, type FileBlock, type ImageBlock, type MessageInput,
+  isA, keyOf, messageOf, toConfigPatch, toContribution,
 } from '@headrace/message'
-import type { EntryId, SessionEvent, SessionView } from '@headrace/session'
+import type { Entry, EntryId, SessionEvent, SessionView } from '@headrace/session'
 import type {
-  Agent, AskOptions, CancelOptions, PromptOptions, ReplaceOptions, RewindOptions, SideAnswer,
+  Agent, AskOptions, CancelOptions, KeepOptions, PromptOptions, ReplaceOptions, RewindOptions, SideAnswer,
 } from '../contract/agent.ts'
 import { checkOption, checkOptions } from '../contract/check-options.ts'
 import { AgentError } from '../contract/error.ts'
 import type { TurnHandle } from '../contract/turn.ts'
-import { isObject, isRunContext } from '../seams/guards.ts'
+import { isList, isObject, isRunContext } from '../seams/guards.ts'
+import { cutEnd } from '../seams/contribution.ts'
 import { ownerOf } from '../seams/owner.ts'
 import { toOutputSchema } from '../turn/parameters.ts'
 import { ask } from '../turn/side-request.ts'
@@ -90,6 +91,16 @@ export class AgentView implements Agent {
     first: EntryId, last: EntryId, messages: readonly (ContributionInput | MessageInput)[], { reason, key }: ReplaceOptions,
   ): SessionEvent<'surface/replace'> {
     return this.#core.inbox.replace(first, last, messages, { sign: (own = key) => ownerOf(this.plugin, own, 'replace'), reason })
+  }
+
+  async keep(entries: readonly Entry[], options: KeepOptions = {}): Promise<readonly Contribution[]> {
+    checkOptions('agent.keep', options, ['signal', 'limit'])
+    const { signal = new AbortController().signal, limit = () => Infinity } = options
+    const standing = new Set(this.session.entries())
+    checkOption('agent.keep', isList(entries) && entries.every((entry) => standing.has(entry)), 'takes entries of agent.session.entries()')
+    checkOption('agent.keep', isA(signal, AbortSignal), 'has a signal that is an AbortSignal')
+    const pieces = await this.#core.seams.keep(Object.freeze([...entries]), signal)
+    return this.#core.inbox.known(pieces.map(({ message, owner }) => ({ message: cutEnd(message, limit(message)), owner })))
   }
 
   rewind(options: RewindOptions = {}): Promise<SessionEvent<'surface/rewind'>> {

@@ -41,6 +41,8 @@ export class Inbox {
   private readonly steers = new Set<PendingTurn>()
   /** What prompts of this process want for an answer, by prompt. */
   private readonly outputs = new Map<number, Parameters>()
+  /** Owners of what was given to outlive a compaction. */
+  private readonly kept = new WeakMap<object, Owner>()
 
   constructor(options: { session: Session; contexts: ContextLog; reporter: Reporter; limit: number; stop: (reason: string) => void }) {
     this.session = options.session
@@ -121,10 +123,30 @@ export class Inbox {
   ): SessionEvent<'surface/replace'> {
     this.session.admit()
     const owner = sign()
-    const signed: Signed[] = messages.map((message) => (isContribution(message)
+    const known = this.standing(first, last)
+    const signed: Signed[] = messages.map((message) => known(message) ?? (isContribution(message)
       ? { message: this.contribution(message, owner), owner: sign(keyOf(message, owner)) }
       : { message: toMessage(message, owner, this.repaired(owner)), owner }))
     return this.session.append({ type: 'surface/replace', data: { first, last, messages: signed, owner, reason } })
+  }
+
+  /** Notes whose messages these are, for a replace that puts them somewhere (L14). */
+  known(pieces: readonly Signed<Contribution>[]): readonly Contribution[] {
+    for (const { message, owner } of pieces) this.kept.set(message, owner)
+    return Object.freeze(pieces.map(({ message }) => message))
+  }
+
+  /** What stands in a part of the history, and what was given to be kept, with its owner. */
+  private standing(first: EntryId, last: EntryId): (message: unknown) => Signed | undefined {
+    const entries = this.session.view.entries()
+    const [from, to] = [entries.findIndex(({ id }) => id === first), entries.findIndex(({ id }) => id === last)]
+    const part = entries.slice(Math.max(0, from), to + 1)
+    return (message) => {
+      const entry = part.find((one) => one.message === message)
+      if (entry) return { message: entry.message, owner: entry.owner }
+      const owner = isObject(message) ? this.kept.get(message) : undefined
+      return owner === undefined ? undefined : { message: message as Contribution, owner }
+    }
   }
 
   private contribution(message: ContributionInput, owner: Owner): Contribution {

@@ -125,6 +125,30 @@ export function prefixRule(reporter: Reporter): SeamRule<readonly Piece[]> {
   }
 }
 
+/** A message so much of whose text as fits, with a note of how much is left out. */
+export function cutEnd(message: Contribution, limit: number): Contribution {
+  let left = Math.max(0, limit)
+  const content = message.content.map((block) => {
+    if (block.type !== 'text') return block
+    const text = block.text.length <= left ? block.text : `${block.text.slice(0, left).toWellFormed()}\n[… ${block.text.length - left} characters were left out here, to fit the window …]`
+    left -= Math.min(left, block.text.length)
+    return text === block.text ? block : { ...block, text }
+  })
+  return content.every((block, index) => block === message.content[index]) ? message : toContribution({ role: message.role, content }, 'keep')
+}
+
+/** `compaction/keep`: a list of messages. Nothing that goes wrong here holds up a compaction. */
+export function keepRule(reporter: Reporter): SeamRule<readonly Piece[]> {
+  const merge: Merge = { seam: 'compaction/keep', key: 'keep', reporter }
+  return {
+    show: messagesOf,
+    async accept(returned, from, below, called) {
+      return mergeList(returned, from, await below(), { ...merge, called })
+    },
+    forgive: ({ plugin, seam, problem }) => reporter.report({ kind: 'failed', plugin, seam, problem: `${problem}; what the others contributed stands` }),
+  }
+}
+
 /** `agent/request-messages`: two lists. A listener may leave out a list that it has nothing for, where nobody else has. */
 export function messagesRule(reporter: Reporter): SeamRule<Pieces> {
   const seam = 'agent/request-messages'

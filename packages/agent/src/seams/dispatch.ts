@@ -34,6 +34,8 @@ export interface SeamRule<T> {
   accept(returned: unknown, from: Hook, below: () => Promise<T>, called: boolean): Promise<T> | T
   /** What `next()` gives a listener: frozen. Default: the value. */
   show?(value: T): unknown
+  /** Told of a listener that broke its contract, which is then passed over. Default: the seam ends with that error. */
+  forgive?(error: SeamError): void
 }
 
 /** What a dispatch needs beside its listeners. */
@@ -128,13 +130,20 @@ async function listen<T>(
     return await rule.accept(returned, hook, pass, below !== undefined)
   } catch (error) {
     if (!run.hooks.has(run.seam, hook) && !run.signal.aborted) return await pass()
-    if (isA(error, SeamError) || isA(error, CancelledError)) throw error
-    const problem = messageOf(error)
-    throw fail(isA(error, TypeError) && problem.startsWith('returned ') ? problem : `it threw: ${problem}`, error)
+    if (isA(error, CancelledError) && run.signal.aborted) throw error
+    const failure = isA(error, SeamError) || isA(error, CancelledError) ? error : fail(wordsOf(error), error)
+    if (!rule.forgive) throw failure
+    rule.forgive(isA(failure, SeamError) ? failure : fail(wordsOf(failure), failure))
+    return await pass()
   } finally {
     guards.delete(guard)
     guard.stop()
   }
+}
+
+function wordsOf(error: unknown): string {
+  const problem = messageOf(error)
+  return isA(error, TypeError) && problem.startsWith('returned ') ? problem : `it threw: ${problem}`
 }
 
 const GONE = Symbol('gone')

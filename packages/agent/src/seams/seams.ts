@@ -1,9 +1,9 @@
 import type { Context } from 'cordis'
 import { type Chunk, type Failure, type Owner, type Request, type UserMessage, toContent } from '@headrace/message'
-import type { OwnedConfig, Signed } from '@headrace/session'
+import type { Entry, OwnedConfig, Signed } from '@headrace/session'
 import type { Agent } from '../contract/agent.ts'
 import { configRule } from './config-rule.ts'
-import { type Piece, type Pieces, mergeList, messagesRule, prefixRule } from './contribution.ts'
+import { type Piece, type Pieces, keepRule, mergeList, messagesRule, prefixRule, wireOrder } from './contribution.ts'
 import { decisionRule, describe, errorRule } from './decision-rule.ts'
 import type { ErrorDecision, StepDecision, Submission } from '../contract/events.ts'
 import { hasString, isPlainObject, strayKey } from './guards.ts'
@@ -149,6 +149,17 @@ export class Seams {
         return { contexts, outcome: toOutcome(value.outcome, 'outcome', this.toolOutput), owner: ownerOf(pluginOfHook(from), undefined, 'post-execute') }
       },
     }
+  }
+
+  /** By hand no turn runs, so its listeners get none. In the order of the wire. */
+  async keep(entries: readonly Entry[], signal: AbortSignal): Promise<readonly Piece[]> {
+    const seam = 'compaction/keep'
+    const run: SeamRun = {
+      hooks: this.hooks, seam, signal, departures: this.departures, deadline: this.deadline,
+      args: (plugin) => [this.view(plugin), entries],
+    }
+    const none = (): readonly Piece[] => NOTHING
+    return wireOrder(await dispatchSeam(run, keepRule(this.reporter), none, this.hooks.of(seam, this.agent)))
   }
 
   /** Each listener in turn; one that throws is reported and passed over. */

@@ -9,7 +9,7 @@ import type { Reporter } from './report.ts'
  */
 export const EVENTS: readonly string[] = Object.freeze([
   'agent/prompt-submit', 'agent/pre-step', 'agent/session-prefix', 'agent/request', 'agent/request-messages', 'agent/request-error', 'agent/turn-stopping', 'agent/report',
-  'tools/pre-execute', 'tools/ask', 'tools/execute', 'tools/post-execute', 'llm/stream', 'session/event', 'loader/report', 'skills/diagnostic',
+  'tools/pre-execute', 'tools/ask', 'tools/execute', 'tools/post-execute', 'llm/stream', 'session/event', 'compaction/keep', 'loader/report', 'skills/diagnostic',
 ])
 
 const SPACES = ['agent', 'tools', 'llm', 'session', 'loader', 'skills'] as const
