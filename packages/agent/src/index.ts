@@ -12,9 +12,10 @@ export type {
 export type { Keyed } from './contract/keyed.ts'
 export type { AgentOptions, ContextProvider, CreateOptions, ForkOptions, ResumeOptions, Widening } from './contract/options.ts'
 export type { Limits, Settings } from './contract/settings.ts'
+export type { AnswerOptions, InputQuestion, PermissionAnswer } from './contract/question.ts'
 export type { SystemSection } from './contract/system.ts'
 export type {
-  CallDecision, Permission, ToolCall, ToolDefinition, ToolFailure, ToolOutcome, ToolOutput, ToolRun, ToolSchemaLike,
+  CallDecision, Permission, ToolAsked, ToolCall, ToolDefinition, ToolFailure, ToolOutcome, ToolOutput, ToolRun, ToolSchemaLike,
 } from './contract/tool.ts'
 export type { OutputSchema, Step, Turn, TurnEvent, TurnHandle, TurnResult } from './contract/turn.ts'
 export { override } from './seams/dispatch.ts'

@@ -167,7 +167,7 @@ describe('asking', () => {
     const { tool } = bench()
     const asked = (name: 'write' | 'edit' | 'bash', input: Record<string, unknown>) => {
       const { ask } = tool(name)
-      return typeof ask === 'function' ? ask(input) : ask
+      return typeof ask === 'function' ? ask(input, {} as never) : ask
     }
     expect(asked('write', { path: 'a\nb\u202etxt.c', content: '' })).toBe('Write a\\u000ab\\u202etxt.c?')
     expect(asked('edit', { path: 'src/a.ts', old: 'a', new: 'b' })).toBe('Edit src/a.ts?')

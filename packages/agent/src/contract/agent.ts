@@ -1,9 +1,10 @@
 import type { Context } from 'cordis'
 import type {
-  AssistantMessage, CallConfig, ContentInput, Contribution, ContributionInput, FileBlock, FinishReason, ImageBlock, MessageInput, Usage,
+  AssistantMessage, CallConfig, ContentInput, Contribution, ContributionInput, FileBlock, FinishReason, ImageBlock, Json, MessageInput, Usage,
 } from '@headrace/message'
 import type { RunContext } from '@headrace/run-context'
-import type { Entry, EntryId, SessionEvent, SessionView } from '@headrace/session'
+import type { Entry, EntryId, OpenQuestion, RememberedAnswer, SessionEvent, SessionView } from '@headrace/session'
+import type { AnswerOptions } from './question.ts'
 import type { OutputSchema, TurnHandle } from './turn.ts'
 
 /** Options of `agent.prompt()`. */
@@ -102,6 +103,20 @@ export interface Agent {
   readonly state: 'idle' | 'waiting' | 'running'
   /** The handle of the turn that runs. */
   readonly turn: TurnHandle | undefined
+
+  /** Questions that wait for an answer, in the order they were asked; `session/event` and `session.on('event')` tell of each. */
+  readonly questions: readonly OpenQuestion[]
+  /** Answers that are to count for more than their question, oldest first: of this session, whatever was rewound, and none of a parent's. */
+  readonly remembered: readonly RememberedAnswer[]
+
+  /**
+   * Answers a question: `'allow'`, `'deny'` or `{ deny: 'why' }` where it is a permission, any JSON that fits its schema where it is an
+   * input, `null` to decline. Signed `user` from the app, `plugin/answer` from a door (`ctx.agents.attend()`). The first answer in the log
+   * counts; it is durable when this resolves.
+   *
+   * @throws AgentError `QUESTION_CLOSED`, `ANSWER_INVALID`, `NO_DOOR` for a plugin that is none; StoreError
+   */
+  answer(question: number, answer: Json, options?: AnswerOptions): Promise<SessionEvent<'question/answered'>>
 
   /**
    * Queues input as a turn of its own, with what is true for that turn. Durable when `handle.accepted` resolves.

@@ -1,6 +1,8 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
-import type { ContentBlock, ContentInput, JsonObject } from '@headrace/message'
+import type { ContentBlock, ContentInput, Json, JsonObject } from '@headrace/message'
+import type { QuestionOption } from '@headrace/session'
 import type { Agent } from './agent.ts'
+import type { InputQuestion } from './question.ts'
 import type { Turn } from './turn.ts'
 
 /** A Standard Schema that can also give JSON Schema, as Zod, Valibot and ArkType do. */
@@ -25,7 +27,16 @@ export interface ToolRun {
   readonly call: ToolCall
   /** Aborted when the turn is cancelled or the tool's time is up. Honour it: what still runs then is abandoned. */
   readonly signal: AbortSignal
+  /**
+   * Asks the person, and gives the answer once it is durable; `null` where they decline. The tool's time stands still meanwhile.
+   *
+   * @throws AgentError `NOBODY_THERE` where no door is there that could ask; CancelledError where the call ends before
+   */
+  ask(question: InputQuestion): Promise<Json>
 }
+
+/** Where a tool is about to run, for its question. */
+export type ToolAsked = Pick<ToolRun, 'agent' | 'turn' | 'call'>
 
 /**
  * What a tool gives back: text or blocks, an outcome (`{ content }` of blocks, or with `error: true`), or any other
@@ -61,14 +72,21 @@ export interface ToolDefinition<Input = never> {
   /** Runs alone: after the calls before it, before the calls behind it. Default: calls of one message run in parallel. */
   readonly sequential?: boolean
   /** Asks before it runs (`tools/ask`): always, or where this gives a question. */
-  readonly ask?: boolean | ((input: Input) => string | undefined)
+  readonly ask?: boolean | ((input: Input, at: ToolAsked) => string | undefined | Promise<string | undefined>)
   /** Milliseconds until its signal is aborted and an error is the result. Default: the service's. */
   readonly timeout?: number
   /** Runs a call: what it gives is the result, what it throws an error result. */
   execute(input: Input, run: ToolRun): ToolOutput | Promise<ToolOutput>
 }
 
-/** What `tools/pre-execute` decides. */
-export type CallDecision = 'allow' | { readonly deny: string } | { readonly ask: string }
+/**
+ * What `tools/pre-execute` decides. `{ allow }` names the rule or option that a person gave before, `rule` the one that denies or asks:
+ * the log has it as `approval/decided`, signed with the plugin. `options` are what the question offers.
+ */
+export type CallDecision =
+  | 'allow'
+  | { readonly allow: string }
+  | { readonly deny: string; readonly rule?: string }
+  | { readonly ask: string; readonly rule?: string; readonly options?: readonly QuestionOption[] }
 /** What `tools/ask` answers. */
 export type Permission = 'allow' | { readonly deny: string }

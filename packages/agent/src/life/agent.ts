@@ -1,14 +1,15 @@
 import type { Context } from 'cordis'
 import {
-  type CallConfig, type ContentInput, type Contribution, type ContributionInput, type FileBlock, type ImageBlock, type MessageInput,
-  isA, keyOf, messageOf, toConfigPatch, toContribution,
+  type CallConfig, type ContentInput, type Contribution, type ContributionInput, type FileBlock, type ImageBlock, type Json,
+  type MessageInput, isA, keyOf, messageOf, toConfigPatch, toContribution,
 } from '@headrace/message'
-import type { Entry, EntryId, SessionEvent, SessionView } from '@headrace/session'
+import type { Entry, EntryId, OpenQuestion, RememberedAnswer, SessionEvent, SessionView } from '@headrace/session'
 import type {
   Agent, AskOptions, CancelOptions, KeepOptions, PromptOptions, ReplaceOptions, RewindOptions, SideAnswer,
 } from '../contract/agent.ts'
 import { checkOption, checkOptions } from '../contract/check-options.ts'
 import { AgentError } from '../contract/error.ts'
+import type { AnswerOptions } from '../contract/question.ts'
 import type { TurnHandle } from '../contract/turn.ts'
 import { isList, isObject, isRunContext } from '../seams/guards.ts'
 import { cutEnd } from '../seams/contribution.ts'
@@ -57,6 +58,27 @@ export class AgentView implements Agent {
 
   get turn(): TurnHandle | undefined {
     return this.#core.handle
+  }
+
+  get questions(): readonly OpenQuestion[] {
+    return this.#core.questions.open
+  }
+
+  get remembered(): readonly RememberedAnswer[] {
+    return this.#core.session.ledger.remembered
+  }
+
+  async answer(question: number, answer: Json, options: AnswerOptions = {}): Promise<SessionEvent<'question/answered'>> {
+    checkOptions('agent.answer', options, ['remember'])
+    const { plugin } = this
+    const isDoor = plugin === 'app' || this.#core.questions.isAttended(plugin)
+    // Consent is a person's (L21): code that decides is a listener of `tools/pre-execute` or `tools/ask`, and signs as that.
+    if (!isDoor) throw new AgentError('NO_DOOR', `the plugin ${plugin} is no door: a person answers, through a plugin that called ctx.agents.attend()`)
+    const by = plugin === 'app' ? 'user' : ownerOf(plugin, undefined, 'answer')
+    this.#core.session.admit()
+    const event = this.#core.questions.answer(question, { answer, by, remember: options.remember })
+    await this.#core.session.flush()
+    return event
   }
 
   prompt<Output = unknown>(input: ContentInput, options: PromptOptions<Output> = {}): TurnHandle<Output> {

@@ -9,6 +9,7 @@ import { AgentError } from '../contract/error.ts'
 import type { AgentOptions, CreateOptions, ForkOptions, ResumeOptions, Widening } from '../contract/options.ts'
 import { type Limits, LimitsSchema, type Settings, checkSettings, toLimits } from '../contract/settings.ts'
 import { Departures } from '../seams/hooks.ts'
+import { Attendance } from '../turn/attendance.ts'
 import { pluginOf } from '../seams/owner.ts'
 import { type Bounds, boundsOf, checkChoice } from './bounds.ts'
 import { AgentCore, type CoreOptions, type Shared } from './core.ts'
@@ -52,7 +53,7 @@ export class Agents {
     checkSettings(settings)
     this.settings = { ...settings, limits: toLimits(settings.limits) }
     this.store = store
-    this.shared = { ctx, llm, tools, system, departures: new Departures(ctx), slots: new TurnSlots(settings.concurrentTurns) }
+    this.shared = { ctx, llm, tools, system, departures: new Departures(ctx), slots: new TurnSlots(settings.concurrentTurns), attendance: new Attendance() }
   }
 
   /**
@@ -174,6 +175,11 @@ export class Agents {
 
   get(id: string, plugin: string): Agent | undefined {
     return this.live.get(id)?.view(plugin)
+  }
+
+  /** A plugin says that a person sits at it, for one agent or for all. Returns the call that ends it. */
+  attend(plugin: string, agent: string | undefined): () => void {
+    return this.shared.attendance.add(plugin, agent)
   }
 
   get ids(): readonly string[] {

@@ -12,12 +12,14 @@ import { Reporter } from '../seams/report.ts'
 import { Seams } from '../seams/seams.ts'
 import { type Timer, startTimer } from '../seams/timer.ts'
 import type { AdapterRegistry } from '../turn/adapters.ts'
+import type { Attendance } from '../turn/attendance.ts'
 import { ConfigSeed } from '../turn/config-seed.ts'
 import type { RunningTurn, TurnHost } from '../turn/host.ts'
 import { InstanceHeader } from '../turn/instance-header.ts'
 import { Loop } from '../turn/loop.ts'
 import { readOutput } from '../turn/output.ts'
 import type { Parameters } from '../turn/parameters.ts'
+import { Questions } from '../turn/questions.ts'
 import { RunContexts } from '../turn/run-contexts.ts'
 import type { SystemRegistry } from '../turn/system-registry.ts'
 import type { ToolRegistry } from '../turn/tool-registry.ts'
@@ -38,6 +40,7 @@ export interface Shared {
   readonly system: SystemRegistry
   readonly departures: Departures
   readonly slots: TurnSlots
+  readonly attendance: Attendance
 }
 
 /** What an agent is made of. */
@@ -84,6 +87,7 @@ export class AgentCore implements TurnHost {
   readonly scope: AgentScope
   readonly budget: RequestBudget | undefined
   readonly driver: Driver
+  readonly questions: Questions
   readonly blobs: { blob(digest: string): Promise<Uint8Array | undefined> }
   running: RunningTurn | undefined
   /** Called once, when it is disposed. */
@@ -124,6 +128,8 @@ export class AgentCore implements TurnHost {
     this.inbox = new Inbox({
       session, contexts: this.contexts.log, reporter: this.reporter, limit: settings.limits.queue, stop: (reason) => this.stop(reason),
     })
+    const hold = (): readonly ((() => void) | undefined)[] => [this.running?.clock?.pause(), options.slots.lend()]
+    this.questions = new Questions({ session, attendance: options.attendance, reporter: this.reporter, hold })
     const loop = new Loop(this)
     this.driver = new Driver({
       session,

@@ -13,13 +13,16 @@ interface Slot {
  * ends, and its slot is handed on. In the lower half nothing is shared: following the asynchronous context costs each promise a little.
  */
 export class TurnSlots {
-  private readonly limit: number
+  /** As configured; while turns wait for a person, the bound is one higher for each. */
+  private readonly base: number
+  private limit: number
   private readonly inside = new AsyncLocalStorage<Slot>()
   private readonly queue = new Set<() => void>()
   private taken = 0
   private turns = 0
 
   constructor(limit: number) {
+    this.base = limit
     this.limit = limit
   }
 
@@ -38,7 +41,7 @@ export class TurnSlots {
     slot.users++
     this.turns++
     try {
-      await (shared || this.taken * 2 <= this.limit ? turn() : this.inside.run(slot, turn))
+      await (shared || this.taken * 2 <= this.base ? turn() : this.inside.run(slot, turn))
     } finally {
       this.turns--
       if (--slot.users === 0) this.leave()
@@ -68,10 +71,29 @@ export class TurnSlots {
     })
   }
 
+  /**
+   * One turn more while one waits for a person, who may take hours: it keeps its slot, for to give that back and to take it again would
+   * lock parents and children out. Returns the call that ends it; the next slot that falls free is not handed on then.
+   */
+  lend(): () => void {
+    this.limit++
+    const [first] = this.queue
+    if (first && this.take()) this.call(first)
+    let lent = true
+    return () => {
+      if (lent) this.limit--
+      lent = false
+    }
+  }
+
   /** Hands the slot to the turn that waits longest. */
   private leave(): void {
     const [first] = this.queue
-    if (!first) return void this.taken--
+    if (!first || this.taken > this.limit) return void this.taken--
+    this.call(first)
+  }
+
+  private call(first: () => void): void {
     this.queue.delete(first)
     first()
   }

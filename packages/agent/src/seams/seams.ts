@@ -4,6 +4,7 @@ import type { Entry, OwnedConfig, Signed } from '@headrace/session'
 import type { Agent } from '../contract/agent.ts'
 import { configRule } from './config-rule.ts'
 import { type Piece, type Pieces, keepRule, mergeList, messagesRule, prefixRule, wireOrder } from './contribution.ts'
+import { type Decided, callRule, permissionRule } from './decided.ts'
 import { decisionRule, describe, errorRule } from './decision-rule.ts'
 import type { ErrorDecision, StepDecision, Submission } from '../contract/events.ts'
 import { hasString, isPlainObject, strayKey } from './guards.ts'
@@ -111,14 +112,14 @@ export class Seams {
     })
   }
 
-  preExecute(turn: Turn, call: ToolCall, own: () => Promise<CallDecision>): Promise<CallDecision> {
-    const rule = decisionRule("'allow', { deny } or { ask }", (value): value is CallDecision => value === 'allow' || hasString(value, 'deny') || hasString(value, 'ask'))
-    return this.dispatch('tools/pre-execute', turn, [call], rule, own)
+  preExecute(turn: Turn, call: ToolCall, own: () => Promise<CallDecision>): Promise<Decided<CallDecision>> {
+    const inner = async (): Promise<Decided<CallDecision>> => ({ decision: await own(), by: undefined, over: false })
+    return this.dispatch('tools/pre-execute', turn, [call], callRule, inner)
   }
 
-  ask(turn: Turn, call: ToolCall, question: string): Promise<Permission> {
-    const rule = decisionRule("'allow' or { deny }", (value): value is Permission => value === 'allow' || hasString(value, 'deny'))
-    return this.dispatch('tools/ask', turn, [call, question], rule, (): Permission => ({ deny: 'it needs a permission, and there is nobody here to give it' }), 'none')
+  /** No deadline: a person may take their time. @param signal aborted when the question was answered elsewhere, too */
+  ask(turn: Turn, call: ToolCall, question: string, signal: AbortSignal, inner: () => Promise<Decided<Permission>>): Promise<Decided<Permission>> {
+    return this.dispatch('tools/ask', turn, [call, question], permissionRule, inner, 'none', signal)
   }
 
   /** A listener may take as long as the tool. `signal` is aborted later than the turn's: a running tool gets a moment to finish. */

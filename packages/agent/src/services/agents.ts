@@ -46,6 +46,11 @@ export interface AgentsService {
   get(id: string): Agent | undefined
   /** Ids of the sessions that are driven in this process. */
   ids(): readonly string[]
+  /**
+   * Says that a person sees the questions of an agent (of all agents, where none is given) and answers them through the caller's plugin,
+   * which is a door: `agent.answer()`. Without a door nobody is asked, and what needs a permission is denied. Goes with the plugin.
+   */
+  attend(agent?: string): () => void
   /** Turns that run, and that wait for a slot (`concurrentTurns`). */
   readonly turns: { readonly running: number; readonly waiting: number }
   /** Contributes to the prefix, once per loop instance; goes with the caller's plugin. Signed `plugin/key`. @throws AgentError */
@@ -97,6 +102,10 @@ export function agentsService(parts: Omit<AgentsOptions, 'ctx' | 'settings'>): n
 
     ids(): readonly string[] {
       return agents.ids
+    }
+
+    attend(agent?: string): () => void {
+      return this.ctx.effect(() => agents.attend(pluginOf(this.ctx), agent), 'ctx.agents.attend()')
     }
 
     get turns(): { readonly running: number; readonly waiting: number } {

@@ -1,20 +1,21 @@
 import { type ToolMessage, callsOf, copyJson, defined, isA, messageOf } from '@headrace/message'
 import { type CallOutcome, type EventDraft, type Signed, honestResult } from '@headrace/session'
-import { describe } from '../seams/decision-rule.ts'
-import { disown } from '../seams/guards.ts'
 import { CancelledError, SeamError } from '../contract/error.ts'
 import { wireOrder } from '../seams/contribution.ts'
 import { errorOutcome, toOutcome } from '../seams/outcome.ts'
 import { cancelled } from '../seams/dispatch.ts'
 import type { Finished } from '../seams/seams.ts'
-import type { Permission, CallDecision, ToolCall, ToolOutcome } from '../contract/tool.ts'
+import type { ToolCall, ToolOutcome, ToolRun } from '../contract/tool.ts'
+import { type JudgeHost, judgeCall } from './judgement.ts'
 import { type ToolEntry, type ToolsSnapshot, parseArguments } from './tool-registry.ts'
+import { Countdown } from '../seams/countdown.ts'
 import { type Timer, abortController, startTimer } from '../seams/timer.ts'
+import { ToolQuestions } from './tool-questions.ts'
 import type { Turn } from '../contract/turn.ts'
 import type { TurnHost } from './host.ts'
 
 /** What a batch needs of its agent. */
-type CallHost = Pick<TurnHost, 'session' | 'settings' | 'seams' | 'reporter' | 'departures' | 'tools' | 'view'>
+type CallHost = JudgeHost & Pick<TurnHost, 'departures' | 'tools'>
 
 /** A call that may run: judged, with its arguments as the tool takes them. */
 interface Allowed {
@@ -74,21 +75,9 @@ export class CallBatch {
       return { call: place, refused: errorOutcome(messageOf(error)), outcome: 'error' }
     }
     const call: ToolCall = Object.freeze({ ...place, arguments: block.arguments, input: parsed.json })
-    const answer = await this.decide(call, entry, parsed.input)
+    const answer = await judgeCall(this.host, this.turn, this.assistant, call, entry, parsed.input)
     if (answer === 'allow') return { call, entry, input: parsed.input }
     return { call, refused: errorOutcome(`The call was denied: ${answer.deny}`), outcome: 'denied' }
-  }
-
-  private async decide(call: ToolCall, entry: ToolEntry, input: unknown): Promise<Permission> {
-    try {
-      const decision = await this.host.seams.preExecute(this.turn, call, () => ownDecision(call, entry, input))
-      if (decision === 'allow' || 'deny' in decision) return decision
-      return await this.host.seams.ask(this.turn, call, decision.ask)
-    } catch (error) {
-      if (this.turn.signal.aborted) throw cancelled(this.turn.signal)
-      this.host.reporter.failed(error, 'tools/pre-execute')
-      return { deny: `what decides on it failed (${messageOf(error)})` }
-    }
   }
 
   /** In parallel, but for tools that run alone. */
@@ -157,27 +146,34 @@ export class CallBatch {
     const own = abortController()
     const onAbort = (): void => own.abort(this.turn.signal.reason)
     this.turn.signal.addEventListener('abort', onAbort, { once: true })
-    let timer: Timer
+    let grace: Timer
+    let clock: Countdown | undefined
     let unwatch = (): void => undefined
+    const asking = new ToolQuestions(this.host, { assistant: this.assistant, index: call.index }, own.signal)
     const racing = new Promise<ToolOutcome>((resolve, reject) => {
       const late = (): void => {
         own.abort(new CancelledError(`the tool did not finish within ${limit} ms`))
-        timer = startTimer(settings.grace, () => resolve(errorOutcome(`The tool did not finish within ${limit} ms and was told to stop. It may have had its effect.`)))
+        grace = startTimer(settings.grace, () => resolve(errorOutcome(`The tool did not finish within ${limit} ms and was told to stop. It may have had its effect.`)))
       }
-      timer = startTimer(limit, late)
+      clock = new Countdown(limit, late)
       unwatch = departures.watch(entry.ctx.fiber, () => {
         own.abort(new CancelledError('the plugin of the tool was unloaded'))
         resolve(errorOutcome(`The tool ${call.name} is gone: its plugin was unloaded while it ran. It may have had its effect.`))
       })
       this.abandon.signal.addEventListener('abort', () => reject(cancelled(this.abandon.signal)), { once: true })
-      const run = { agent: this.host.view(entry.plugin), turn: this.turn, call, signal: own.signal }
+      const run: ToolRun = {
+        agent: this.host.view(entry.plugin), turn: this.turn, call, signal: own.signal,
+        ask: (question) => asking.ask(question, clock),
+      }
       const repaired = (at: string): void => this.host.reporter.report({ kind: 'repaired', plugin: entry.plugin, seam: 'tools/execute', problem: `${at} had a lone surrogate; it was replaced` })
       Promise.resolve().then(() => entry.definition.execute(input as never, run))
         .then((output) => toOutcome(output, `result of ${call.name}`, settings.limits.toolOutput, repaired))
         .then(resolve, (error: unknown) => resolve(errorOutcome(messageOf(error))))
     })
     return racing.finally(() => {
-      clearTimeout(timer)
+      asking.end()
+      clock?.stop()
+      clearTimeout(grace)
       unwatch()
       this.turn.signal.removeEventListener('abort', onAbort)
     })
@@ -194,21 +190,6 @@ export class CallBatch {
         additionalContext: additionalContext.length > 0 ? additionalContext : undefined,
       }),
     })
-  }
-}
-
-/** What the tool itself says of a call, at once. @throws SeamError that names its plugin, whichever listener waits for it */
-async function ownDecision(call: ToolCall, { definition: { ask }, plugin }: ToolEntry, input: unknown): Promise<CallDecision> {
-  if (ask === undefined || ask === false) return 'allow'
-  if (ask === true) return Object.freeze({ ask: `Run ${call.name}?` })
-  try {
-    const question: unknown = ask(input as never)
-    if (question === undefined) return 'allow'
-    disown(question)
-    if (typeof question !== 'string') throw new TypeError(`it gave ${describe(question)}, not a question`)
-    return Object.freeze({ ask: question.toWellFormed() })
-  } catch (error) {
-    throw new SeamError(plugin, 'tools/pre-execute', `ask of ${call.name}: ${messageOf(error)}`, { cause: error })
   }
 }
 

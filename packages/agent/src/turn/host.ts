@@ -7,12 +7,14 @@ import type { Agent } from '../contract/agent.ts'
 import type { ParkedError } from '../contract/error.ts'
 import type { Settings } from '../contract/settings.ts'
 import type { Turn } from '../contract/turn.ts'
+import type { Countdown } from '../seams/countdown.ts'
 import type { Departures } from '../seams/hooks.ts'
 import type { Reporter } from '../seams/report.ts'
 import type { Seams } from '../seams/seams.ts'
 import type { AdapterRegistry } from './adapters.ts'
 import type { InstanceHeader } from './instance-header.ts'
 import type { Parameters } from './parameters.ts'
+import type { Questions } from './questions.ts'
 import type { RunContexts } from './run-contexts.ts'
 import type { SystemRegistry } from './system-registry.ts'
 import type { ToolRegistry } from './tool-registry.ts'
@@ -21,6 +23,8 @@ import type { ToolRegistry } from './tool-registry.ts'
 export interface RunningTurn {
   readonly turn: Turn
   readonly controller: AbortController
+  /** Of `limits.time`, where the turn has one. */
+  clock?: Countdown | undefined
   requests: number
   context?: RunContext | undefined
   /** The context's weight, taken once. */
@@ -47,6 +51,7 @@ export interface TurnHost {
   readonly header: InstanceHeader
   readonly contexts: RunContexts
   readonly budget: RequestBudget | undefined
+  readonly questions: Questions
   readonly blobs: Pick<AdapterTools, 'blob'>
   running: RunningTurn | undefined
   /** The agent as a plugin sees it. */

@@ -13,7 +13,8 @@ import { cancelled } from '../seams/dispatch.ts'
 import { checkOutput } from './output.ts'
 import { ownConfig, promptOf } from './prompt.ts'
 import { pull } from './stream.ts'
-import { abortController, startTimer } from '../seams/timer.ts'
+import { Countdown } from '../seams/countdown.ts'
+import { abortController } from '../seams/timer.ts'
 import type { Step, Turn } from '../contract/turn.ts'
 import { reportUnknownEvents } from '../seams/unknown-events.ts'
 
@@ -32,7 +33,7 @@ export class Loop {
     const { host } = this
     const running = this.startTurn()
     const { limits } = host.settings
-    const timer = limits.time > 0 ? startTimer(limits.time, () => running.controller.abort(new LimitError('time', limits.time))) : undefined
+    if (limits.time > 0) running.clock = new Countdown(limits.time, () => running.controller.abort(new LimitError('time', limits.time)))
     try {
       await this.answer(running)
     } catch (error) {
@@ -43,7 +44,7 @@ export class Loop {
       if (isA(parked, ParkedError)) host.parkTurn(parked)
       else host.endTurn(reason, record)
     } finally {
-      clearTimeout(timer)
+      running.clock?.stop()
     }
     await host.session.flush()
     host.settleTurn()

@@ -32,6 +32,13 @@ export function toOutputSchema(output: OutputSchema): Parameters {
   return isStandard(output) ? fromStandard(at, output, whole) : fromJsonSchema(at, output, whole)
 }
 
+/** As {@link toParameters}, of JSON Schema of any value: what a question wants for an answer. @throws AgentError */
+export function toAnswerSchema(schema: JsonObject): Parameters {
+  const at = 'schema of a question'
+  if (!isObject(schema)) throw new AgentError('QUESTION_INVALID', `${at} must be JSON Schema such as { type: 'string' }`)
+  return fromJsonSchema(at, schema, (where, given) => copyJson(given, where))
+}
+
 type Whole = (at: string, schema: JsonObject) => JsonObject
 
 function isStandard(parameters: object): parameters is ToolSchemaLike {
