@@ -5,7 +5,7 @@ import { messageOf } from '@headrace/message'
 import { type Agent, AgentError, type Turn } from '@headrace/agent'
 import { KeyedRegistry, byPlace, pluginOf } from '@headrace/agent/internal'
 import type { SessionView } from '@headrace/session'
-import { Told } from './told.ts'
+import { type TellingTools, Told } from './told.ts'
 import { type Topic, type TopicEntry, changedWords, unavailable } from './topic.ts'
 
 declare module 'cordis' {
@@ -39,6 +39,8 @@ export class BriefingService extends Service {
   static Config: z<Partial<Config>, Config> = strict(z.object({ readTimeout: z.natural().min(1).default(5_000) }))
   /** In the order they are told. */
   private readonly topics: TopicEntry[] = []
+  /** Made anew whenever a topic with a tool comes or goes. */
+  private tools: TellingTools = new Map()
   private readonly keys = new KeyedRegistry('ctx.briefing.topic', 'topic')
   private readonly ledgers = new WeakMap<SessionView, Ledger>()
   private readonly config: Config
@@ -51,8 +53,10 @@ export class BriefingService extends Service {
       return next()
     })
     ctx.on('agent/pre-step', async (agent, turn, _step, next) => {
-      await this.brief(agent, turn)
-      return next()
+      // Behind the others, in whatever order they were loaded: what compaction hides here is told again for this step, not for the next.
+      const decision = await next()
+      if (decision === 'go') await this.brief(agent, turn)
+      return decision
     })
   }
 
@@ -63,7 +67,7 @@ export class BriefingService extends Service {
    */
   topic(topic: Topic): () => void {
     const { ctx, topics, keys } = this
-    const place = keys.place(ctx, topic, { content: 'a text, or a function (agent) => text', more: ['changed', 'removed', 'baseline'] })
+    const place = keys.place(ctx, topic, { content: 'a text, or a function (agent) => text', more: ['changed', 'removed', 'baseline', 'tool'] })
     const { plugin, key, order } = place
     const wrong = wrongField(topic)
     if (wrong !== undefined) throw new AgentError('REGISTRATION_INVALID', `plugin ${plugin}: ctx.briefing.topic() of ${JSON.stringify(key)} ${wrong}`)
@@ -72,9 +76,11 @@ export class BriefingService extends Service {
       const release = keys.take(place)
       topics.push(entry)
       topics.sort(byPlace)
+      this.noteTools()
       const close = topic.baseline === 'prefix' ? ctx.get('agents')?.prefix({ key, order, content: (agent) => this.openPrefix(entry, agent) }) : undefined
       return () => {
         topics.splice(topics.indexOf(entry), 1)
+        this.noteTools()
         close?.()
         release()
       }
@@ -128,8 +134,13 @@ export class BriefingService extends Service {
 
   private ledgerOf(agent: Agent): Ledger {
     let ledger = this.ledgers.get(agent.session)
-    if (!ledger) this.ledgers.set(agent.session, (ledger = { told: new Told(agent), views: new WeakMap(), opened: new Map() }))
+    if (!ledger) this.ledgers.set(agent.session, (ledger = { told: new Told(agent, this.tools), views: new WeakMap(), opened: new Map() }))
+    ledger.told.use(this.tools)
     return ledger
+  }
+
+  private noteTools(): void {
+    this.tools = new Map(this.topics.flatMap(({ owner, topic: { tool } }) => (tool === undefined ? [] : [[tool, owner] as const])))
   }
 
   /** The present state, at once where it is. One that throws or is late keeps what was told, and is reported. */
@@ -159,10 +170,11 @@ export class BriefingService extends Service {
 }
 
 /** What is wrong with the fields that only a topic has. */
-function wrongField({ changed, removed, baseline }: Topic): string | undefined {
+function wrongField({ changed, removed, baseline, tool }: Topic): string | undefined {
   if (changed !== undefined && typeof changed !== 'function') return 'needs changed to be a function (text) => text'
   if (removed !== undefined && typeof removed !== 'function') return 'needs removed to be a function () => text'
   if (baseline !== undefined && baseline !== 'history' && baseline !== 'prefix') return `has a baseline of history or prefix, not ${JSON.stringify(baseline) ?? typeof baseline}`
+  if (tool !== undefined && typeof tool !== 'string') return `names its tool by a text, not ${JSON.stringify(tool) ?? typeof tool}`
   return undefined
 }
 

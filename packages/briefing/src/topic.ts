@@ -27,6 +27,11 @@ export interface Topic extends Keyed<string | ((agent: Agent) => Reading | Promi
   removed?(): string
   /** Where it is told first. `history` (the default): paid once. `prefix`: survives compaction; recomposed on resume. */
   readonly baseline?: 'history' | 'prefix'
+  /**
+   * The plugin's tool whose results tell the state: one that is visible and no error counts as an announcement, in its own words. So a tool
+   * that changes the state gives the new state's text, and it is announced again only when compaction hid it.
+   */
+  readonly tool?: string
 }
 
 /** A topic that is registered. */

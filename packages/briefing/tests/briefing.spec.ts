@@ -181,3 +181,67 @@ describe('a topic in the prefix', () => {
     await h.dispose()
   })
 })
+
+describe('a topic with a tool', () => {
+  /** A plugin whose tool sets the state that its topic tells. */
+  const listPlugin = (state: { text: string }, topic: Partial<Topic> = {}) => ({
+    name: 'list', inject: ['briefing', 'tools'],
+    apply: async (ctx: Context) => {
+      ctx.tools.define({
+        name: 'set', description: '', parameters: { type: 'object' },
+        execute: ({ fail }: { fail?: true }) => {
+          state.text += '!'
+          return fail ? { content: state.text, error: true } : state.text
+        },
+      })
+      ctx.briefing.topic({ key: 'now', tool: 'set', content: () => state.text, ...topic })
+    },
+  })
+  const call = (args: object = {}) => ({ calls: [{ name: 'set', arguments: args }] })
+
+  it('is told by a result of it, and announced only where that is hidden, by a replace or a rewind', async () => {
+    const state = { text: 'one' }
+    const h = await setup([listPlugin(state)], [call(), 'ok', 'ok', 'ok'])
+    await h.run('Go')
+    await h.run('On')
+    expect(told(h)).toEqual(['list/now: one'])
+    const entries = h.agent.session.entries()
+    h.agent.replace(entries[0]!.id, entries[3]!.id, ['In short.'], { reason: 'test' })
+    await h.run('On')
+    expect(told(h)).toEqual(['list/now: one!'])
+    await h.agent.rewind()
+    await h.run('On')
+    expect(told(h)).toEqual(['list/now: one!'])
+    expect((await h.verify()).difference).toBeUndefined()
+    await h.dispose()
+  })
+
+  it('counts in a later life and in a fork too', async () => {
+    const h = await setup([listPlugin({ text: 'one' })], [call(), 'ok'])
+    await h.run('Go')
+    await h.resume()
+    await h.run('On')
+    const fork = await h.ctx.agents.fork(h.agent.id, { id: 'fork' })
+    await fork.prompt('On').result
+    for (const { session } of [h.agent, fork]) expect(session.entries().filter(({ owner }) => owner === 'list/now')).toHaveLength(1)
+    await fork.dispose()
+    await h.dispose()
+  })
+
+  it('is not told by an error, by the words of another tool, nor where the words are not the state', async () => {
+    const state = { text: 'one' }
+    const h = await setup([listPlugin(state, { changed: (text) => `now ${text}` })], [call({ fail: true }), 'ok', call(), 'ok', 'ok'])
+    await h.run('Go')
+    expect(told(h)).toEqual(['list/now: one', 'list/now: now one!'])
+    await h.run('On')
+    state.text = 'other'
+    await h.run('On')
+    expect(told(h)).toEqual(['list/now: one', 'list/now: now one!', 'list/now: now other'])
+    await h.dispose()
+  })
+
+  it('names it by a text', async () => {
+    const wrong = { name: 'wrong', inject: ['briefing'], apply: async (ctx: Context) => void ctx.briefing.topic({ key: 'a', content: 'b', tool: 1 as never }) }
+    await expect(setup([wrong])).rejects.toThrow('names its tool by a text')
+  })
+})

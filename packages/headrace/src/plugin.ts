@@ -10,6 +10,7 @@ import * as models from '@headrace/plugin-models'
 import * as retry from '@headrace/plugin-retry'
 import * as skills from '@headrace/plugin-skills'
 import * as storeJsonl from '@headrace/plugin-store-jsonl'
+import * as tasks from '@headrace/plugin-tasks'
 import * as workspaceTools from '@headrace/plugin-workspace-tools'
 import type { Context, Plugin } from 'cordis'
 import z from 'schemastery'
@@ -53,11 +54,18 @@ export interface Config {
   readonly retry?: false | Partial<retry.Config>
   /** `@headrace/plugin-compaction`. */
   readonly compaction?: false | Partial<CompactionConfig>
+  /** `@headrace/plugin-tasks`; `true` or its config loads it. */
+  readonly tasks?: boolean | Partial<tasks.Config>
 }
 
 /** A part's own config, or `false`. */
 function part<T extends z>(schema: T): z {
   return z.union([z.const(false), schema])
+}
+
+/** The config of a part that is loaded only where somebody asks for it, or yes or no. */
+function extra<T extends z>(schema: T): z {
+  return z.union([z.boolean(), schema])
 }
 
 export const Config = strict(z.object({
@@ -76,12 +84,16 @@ export const Config = strict(z.object({
   environment: part(environment.Config).description('Of @headrace/plugin-environment, or false.'),
   retry: part(retry.Config).description('Of @headrace/plugin-retry, or false.'),
   compaction: part(CompactionService.Config).description('Of @headrace/plugin-compaction, or false.'),
+  tasks: extra(tasks.Config).description('true, or of @headrace/plugin-tasks. Default: it is not loaded.'),
 })) as unknown as z<Config>
 
 /** The parts that are loaded as they are configured, in this order. */
 const PARTS = {
   store: storeJsonl, tools: workspaceTools, agentsMd, skills, environment, retry, compaction: CompactionService,
 } as const
+
+/** The parts that are loaded where somebody asks for them. */
+const EXTRAS = { tasks } as const
 
 /**
  * Loads the agent's services and each part of the usual set, and sets the default model. Resolves when all of them are there.
@@ -95,6 +107,10 @@ export async function apply(ctx: Context, config: Config = {}): Promise<void> {
   for (const [key, plugin] of Object.entries(PARTS)) {
     const part = config[key as keyof typeof PARTS]
     if (part !== false) await ctx.plugin(plugin as Plugin<object>, part ?? {})
+  }
+  for (const [key, plugin] of Object.entries(EXTRAS)) {
+    const extra = config[key as keyof typeof EXTRAS]
+    if (extra !== undefined && extra !== false) await ctx.plugin(plugin as Plugin<object>, extra === true ? {} : extra)
   }
   if (instructions !== false) await ctx.plugin(instructionsPlugin, { ...(instructions !== undefined && { text: instructions }) })
   await ctx.plugin(modelPlugin, {
