@@ -112,6 +112,7 @@ describe.each(['keep', 'withdraw'] as const)('cancelled with the queue to %s', (
         cancelled = true
         h.agent.cancel(what, { queue })
       })
+      const { letter } = await store.post(h.agent.id, { kind: 'cancel', turn: 7, reason: 'of another turn' })
       const handle = h.agent.prompt('Go')
       const waits = h.agent.prompt('waits')
       const result = await settles(handle.result, what)
@@ -137,7 +138,9 @@ describe.each(['keep', 'withdraw'] as const)('cancelled with the queue to %s', (
       const interrupted = events.find((event) => event.type === 'assistant/message' && event.data.interrupted)
       if (interrupted?.type === 'assistant/message') expect(streamed, what).toContain(textOf(interrupted.data.message))
       if (kind === 'chunk' && cancelled && result.reason === 'cancelled' && streamed !== '' && !streamed.startsWith('Let me look at it.')) expect(interrupted, what).toBeDefined()
+      const { id } = h.agent
       await settles(h.dispose(), what)
+      expect(await store.letters(id), `${what}: a letter that waits is left as it was`).toMatchObject([{ id: letter, turn: 7 }])
       expect(resources(), `${what}: something is left`).toBeLessThanOrEqual(before)
       runs++
     }

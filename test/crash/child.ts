@@ -37,7 +37,7 @@ async function run({ store: name, folder, url, mode, point }: Orders, id: string
     side.say({ what: 'created' })
     // Its parent counts the time from here.
     process.stdout.write('created\n')
-    await drive(agent, side)
+    await drive(agent, side, store)
   } else {
     const agent = await ctx.agents.resume(id)
     process.stdout.write('created\n')

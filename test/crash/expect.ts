@@ -24,7 +24,9 @@ export async function expectKept(store: SessionStore, id: string, acks: readonly
   // Killed ahead of its first event there is no log yet, and nothing was acknowledged.
   if (log.length === 0 && !acks.some((ack) => ack.what === 'durable')) return log
   expect(verify(log).difference, what).toBeUndefined()
+  const letters = acks.some(({ what }) => what === 'letter') ? (await store.letters(id)).map((letter) => letter.id) : []
   for (const ack of acks) {
+    if (ack.what === 'letter') expect(letters, `${what}: a letter that was posted`).toEqual([ack.id])
     if (ack.what === 'durable') expect(sumOf(log.slice(0, ack.events)), `${what}: ${ack.events} events are as they were acknowledged`).toBe(ack.sum)
     if (ack.what === 'prompt') expect(log[ack.seq]?.type, what).toBe('prompt/queued')
     if (ack.what === 'blob') expect(Buffer.from((await store.getBlob(id, ack.digest))!).toString(), what).toBe(`the picture of ${id}`)

@@ -74,13 +74,14 @@ class Machine {
   private async work(ctx: Context, mode: 'begin' | 'resume', files: FileLayer, side: { say(ack: Ack): void }): Promise<void> {
     const killer = new Killer(undefined)
     await ctx.plugin(agentPlugin, { strict: true, grace: 20 })
-    ctx.sessions.store(watched(new JsonlStore({ directory: join(this.root, 'sessions'), fsync: 'barrier', files }), killer, side))
+    const store = new JsonlStore({ directory: join(this.root, 'sessions'), fsync: 'barrier', files })
+    ctx.sessions.store(watched(store, killer, side))
     ctx.llm.adapter('scripted', scriptedAdapter(this.script))
     await ctx.plugin(work(killer, side))
     if (mode === 'begin') {
       const agent = await ctx.agents.create({ id: ID, model: 'scripted/model' })
       side.say({ what: 'created' })
-      return drive(agent, side)
+      return drive(agent, side, store)
     }
     const agent = await ctx.agents.resume(ID)
     agent.wake()

@@ -9,6 +9,8 @@ export type Ack =
   /** So many events were acknowledged as durable; the digest of their JSON lines. */
   | { readonly what: 'durable'; readonly events: number; readonly sum: string }
   | { readonly what: 'prompt'; readonly seq: number }
+  /** A letter that nobody takes here: it waits, whatever happens to the holder. */
+  | { readonly what: 'letter'; readonly id: string }
   | { readonly what: 'blob'; readonly digest: string }
   | { readonly what: 'turn'; readonly prompt: number; readonly reason: string }
   /** A request left. */

@@ -1,6 +1,7 @@
 import type { Context } from 'cordis'
 import { type Agent, type ToolRun, override } from '@headrace/agent'
 import { RunContext } from '@headrace/run-context'
+import type { SessionStore } from '@headrace/session'
 import { turns } from '@headrace/testing/gate'
 import type { Killer } from './killer.ts'
 import type { Side } from './watched.ts'
@@ -62,13 +63,17 @@ function summarise(agent: Agent): void {
 }
 
 /** Asks for all of it; says what it was promised. */
-export async function drive(agent: Agent, side: Side): Promise<void> {
+export async function drive(agent: Agent, side: Side, store: Pick<SessionStore, 'post'>): Promise<void> {
   const stop = agent.session.on('event', ({ type }) => {
     if (type !== 'tool/start') return
     stop()
     agent.steer('And be quick.')
   })
   side.say({ what: 'blob', digest: (await agent.putImage(Buffer.from(`the picture of ${agent.id}`), 'image/png')).digest })
+  const letters = (async () => {
+    const { letter } = await store.post(agent.id, { kind: 'prompt', key: 'k', input: { role: 'user', content: [{ type: 'text', text: 'By letter.' }] } })
+    side.say({ what: 'letter', id: letter! })
+  })()
   const turns = Promise.all(PROMPTS.map(async (text) => {
     const handle = agent.prompt(text, { context: new RunContext({ facts: [['prompt', text]] }) })
     await handle.accepted
@@ -77,5 +82,5 @@ export async function drive(agent: Agent, side: Side): Promise<void> {
     side.say({ what: 'turn', prompt: handle.prompt!, reason })
   }))
   const withdrawn = (async () => agent.prompt('Never mind.').cancel())()
-  await Promise.all([turns, withdrawn])
+  await Promise.all([turns, withdrawn, letters])
 }

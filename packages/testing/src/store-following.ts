@@ -153,6 +153,26 @@ function fromCursors(store: () => SessionStore, again: () => Promise<SessionStor
     expect(none.error).toMatchObject({ code: 'SESSION_NOT_FOUND' })
   })
 
+  it('never mixes what it follows with a session that takes its place meanwhile', async () => {
+    for (let round = 0; round < 4; round++) {
+      await write(store(), 'a', [[opening('a')], [prompt('old')], [prompt(`older ${round}`)]])
+      const other = await again()
+      const followers = [new Follower(store(), 'a'), new Follower(other, 'a')]
+      await Promise.all(followers.map((follower) => follower.until(({ events }) => events.length === 3)))
+      await store().remove('a')
+      // The same beginning.
+      const fresh = await write(store(), 'a', [[opening('a')], [prompt('old')], [prompt('new')], [prompt('newer')]])
+      for (const follower of followers) {
+        // It saw the removal, or it sees another log.
+        await Promise.race([follower.done, follower.until(({ resets, events }) => resets === 1 && events.length === fresh.length)])
+        if (follower.error) expect(follower.error).toMatchObject({ code: 'SESSION_NOT_FOUND' })
+        else expect(follower.events).toEqual(fresh)
+        await follower.stop()
+      }
+      await store().remove('a')
+    }
+  })
+
   it('ends with its signal, also one that was aborted before', async () => {
     await write(store(), 'a', [[opening('a')]])
     const follower = new Follower(store(), 'a')

@@ -1,4 +1,4 @@
-import { type Lease, type Letter, type LetterDraft, type SessionStore, forkLog } from '@headrace/session'
+import { type Lease, type Letter, type LetterDraft, type SessionStore, forkLog, verify } from '@headrace/session'
 import { describe, expect, it, vi } from 'vitest'
 import { until } from './gate.ts'
 import { append, opening, prompt, read, write } from './store-logs.ts'
@@ -90,6 +90,38 @@ function takingLetters(store: () => SessionStore, again: () => Promise<SessionSt
     await next.release()
     expect(await store().letters('a')).toEqual([])
     expect(await read(store(), 'a')).toHaveLength(3)
+  })
+
+  it('has a cancel and an answer that come too late done once an event says so', async () => {
+    const lease = await store().create('a')
+    append(lease, 0, [opening('a'), { type: 'turn/start', data: { turn: 1, woke: 'prompt' } }, { type: 'turn/end', data: { turn: 1, reason: 'done', settled: 0 } }])
+    await lease.flush()
+    await store().post('a', { kind: 'cancel', turn: 1, reason: 'enough' })
+    await store().post('a', { kind: 'answer', question: 1, answer: 'yes' })
+    const [cancel, answer] = await lease.letters()
+    append(lease, 3, [{ type: 'letter/refused', data: { letter: cancel!.id, reason: 'turn 1 has ended' } }, { type: 'letter/refused', data: { letter: answer!.id, reason: 'event 1 is no question' } }])
+    expect(await lease.letters()).toEqual([])
+    await lease.release()
+    expect(verify(await read(await again(), 'a')).difference).toBeUndefined()
+    expect(await store().letters('a')).toEqual([])
+  })
+
+  it('keeps a letter that comes as its holder leaves for the next one', async () => {
+    const texts = Array.from({ length: 8 }, (_, index) => `${index}`)
+    let lease = await store().create('a')
+    append(lease, 0, [opening('a')])
+    await lease.flush()
+    let next = 1
+    for (const text of texts) {
+      const posted = (await again()).post('a', letter(text))
+      if (Number(text) % 2) await posted
+      const leaving = lease.release()
+      await Promise.all([leaving, posted])
+      lease = await (await again()).lease('a')
+      next = await take(lease, next, await lease.letters())
+    }
+    await lease.release()
+    expect((await read(store(), 'a')).flatMap(({ type, data }) => (type === 'prompt/queued' ? data.input.content.map((block) => (block.type === 'text' ? block.text : '')) : []))).toEqual(texts)
   })
 
   it('lets a plugin have a field that is called letter: its events take none', async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { fstatSync, mkdirSync, readFileSync, readSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type FileLayer, nodeFiles } from '@headrace/plugin-store-jsonl'
 import { removeFolder } from '@headrace/testing/folder'
@@ -18,7 +18,7 @@ export class PowerCutFiles implements FileLayer {
   private readonly root: string
   private readonly names = new Map<string, Inode | 'folder'>()
   private durableNames = new Map<string, Inode | 'folder'>()
-  private readonly open_ = new Map<number, { readonly path: string; readonly inode: Inode }>()
+  private readonly open_ = new Map<number, { readonly inode: Inode }>()
 
   /** @param root a folder that is there, and stays */
   constructor(root: string) {
@@ -30,7 +30,7 @@ export class PowerCutFiles implements FileLayer {
     const known = this.names.get(path)
     const inode = known && known !== 'folder' ? known : { durable: Buffer.alloc(0) }
     this.names.set(path, inode)
-    this.open_.set(fd, { path, inode })
+    this.open_.set(fd, { inode })
     return fd
   }
 
@@ -44,9 +44,10 @@ export class PowerCutFiles implements FileLayer {
 
   async sync(fd: number): Promise<void> {
     this.syncs++
-    const { path, inode } = this.open_.get(fd)!
-    // What is written while a sync runs may miss it.
-    const bytes = statSync(path, { throwIfNoEntry: false }) ? readFileSync(path) : inode.durable
+    const { inode } = this.open_.get(fd)!
+    // What is written while a sync runs may miss it. By the handle: it may have another name by now.
+    const bytes = Buffer.alloc(fstatSync(fd).size)
+    readSync(fd, bytes, 0, bytes.length, 0)
     await nodeFiles.sync(fd)
     inode.durable = bytes
   }

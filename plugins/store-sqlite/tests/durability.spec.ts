@@ -1,46 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fstatSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { fstatSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import type { SqliteStore } from '@headrace/plugin-store-sqlite'
+import { Follower } from '@headrace/testing/store-following'
 import { StoreProcess } from '@headrace/testing/store-processes'
-import { turns } from '@headrace/testing/gate'
-import { append, driver, list, openStore, opening, placeOf, prompt, read, sql, temporaryFolder, write } from './logs.ts'
-
-/** A store whose disk forgets what was not synced. */
-function powerCut(): {
-  readonly store: SqliteStore
-  readonly syncs: () => number
-  readonly cut: (reached?: (tail: Buffer) => Buffer) => SqliteStore
-} {
-  const file = join(temporaryFolder(), 'state', 'sessions.sqlite')
-  let durable = Buffer.alloc(0)
-  let syncs = 0
-  const sync = async (): Promise<void> => {
-    // What is written while a sync runs may miss it.
-    const bytes = readFileSync(`${file}-wal`)
-    syncs++
-    await turns()
-    durable = bytes
-  }
-  const store = openStore({ file, fsync: 'barrier', sync })
-  const cut = (reached: (tail: Buffer) => Buffer = () => Buffer.alloc(0)): SqliteStore => {
-    const copy = join(temporaryFolder(), 'sessions.sqlite')
-    // The database itself holds what checkpoints moved there, each synced by SQLite.
-    writeFileSync(copy, readFileSync(file))
-    writeFileSync(
-      `${copy}-wal`,
-      Buffer.concat([durable, reached(readFileSync(`${file}-wal`).subarray(durable.length))]),
-    )
-    const after = openStore({ file: copy, fsync: 'barrier' })
-    // Another boot, by which no holder lives.
-    sql(after, 'UPDATE sessions SET holder = NULL')
-    return after
-  }
-  return { store, syncs: () => syncs, cut }
-}
+import { append, driver, list, openStore, opening, placeOf, prompt, read, temporaryFolder, write } from './logs.ts'
+import { powerCut } from './power-cut.ts'
 
 /** A store whose syncs fail where told to. */
 function failing(): { readonly store: SqliteStore; readonly disk: { fails: boolean } } {
@@ -110,6 +78,45 @@ describe('L17 on a disk that forgets what was not synced', () => {
     expect(syncs()).toBe(before + 1)
     expect(await read(cut())).toHaveLength(2)
     await next.release()
+  })
+
+  it('has a letter when post resolves, with its key, and gives it once, whatever of its taking was lost', async () => {
+    const { store, cut } = powerCut()
+    const lease = await store.create('a')
+    append(lease, 0, opening())
+    await lease.flush()
+    const draft = { kind: 'prompt', key: 'k', input: { role: 'user', content: [{ type: 'text', text: 'Hi' }] } } as const
+    const { letter } = await store.post('a', draft)
+    const taking = { type: 'prompt/queued', data: { ...prompt('Hi').data, key: 'k', letter: letter! } } as const
+    append(lease, 1, taking)
+    // Nothing acknowledged that it was taken.
+    const unknown = cut()
+    const next = await unknown.lease('a')
+    expect(await next.letters()).toMatchObject([{ id: letter }])
+    expect(await unknown.post('a', draft)).toEqual({ letter, repeated: true })
+    await next.release()
+    await lease.flush()
+    // Its removal, which nobody waits for, is lost.
+    const after = cut()
+    const last = await after.lease('a')
+    expect(await last.letters()).toEqual([])
+    expect(await after.letters('a')).toEqual([])
+    expect(await after.post('a', draft)).toEqual({ letter, repeated: true, logged: 1 })
+    await last.release()
+    await lease.release()
+  })
+
+  it('gives a follower in another process nothing that a power cut takes back', async () => {
+    const { store, cut } = powerCut()
+    await write(store, 'a', [opening()])
+    const writer = openStore({ file: store.file, fsync: 'never' })
+    const lease = await writer.lease('a')
+    const follower = new Follower(store, 'a')
+    await follower.until(({ events }) => events.length === 1)
+    append(lease, 1, prompt('nobody flushed this'))
+    await follower.until(({ events }) => events.length === 2)
+    expect(await read(cut())).toEqual(follower.events)
+    await lease.release()
   })
 
   it('has a blob when putBlob resolves, and does not bring back what was removed', async () => {

@@ -126,7 +126,13 @@ export abstract class StoreLease implements Lease {
 
   async letters(): Promise<readonly Letter[]> {
     if (this.failure) throw this.failure
-    return this.taken.waiting(this.durableSeq)
+    const waiting = await this.taken.waiting(this.durableSeq)
+    // What the log names is taken away before the next is taken, and not before that is durable.
+    if (this.taken.isDirty) {
+      await this.flush()
+      await this.taken.clear(this.durableSeq)
+    }
+    return waiting
   }
 
   onLetter(listener: () => void): () => void {
