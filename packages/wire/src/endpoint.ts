@@ -73,8 +73,8 @@ function outgoing({ name: provider, base, traits: traitsOf, headers }: Endpoint,
   return { sent, unsaid }
 }
 
-function secretsOf({ url, headers }: Pick<Outgoing, 'url' | 'headers'>, endpoint: Endpoint): Secrets {
-  const secrets = new Secrets().request(url, Object.entries(headers))
+function secretsOf({ url, headers }: Pick<Outgoing, 'url' | 'headers'>, endpoint: Endpoint, told?: (key: string) => void): Secrets {
+  const secrets = new Secrets(told).request(url, Object.entries(headers))
   for (const value of [...Object.values(endpoint.headers ?? {}), ...Object.values(endpoint.base.query)]) secrets.value(value)
   return secrets
 }
@@ -93,7 +93,7 @@ async function* stream(
   try {
     const mapping = await watch.race(loaded(endpoint, request, tools))
     const { sent, unsaid } = outgoing(endpoint, mapping, endpoint.key())
-    secrets = secretsOf(sent, endpoint)
+    secrets = secretsOf(sent, endpoint, (key) => tools.key?.(key))
     for (const field of unsaid) warn(`the protocol has no word for ${field} of the config; it was left out`)
     yield { type: 'wire', digest: sha256(sent.body), adapter: sent.adapter }
     const response = await watch.race(connection.post(sent.url, sent.headers, sent.body, watch.signal))

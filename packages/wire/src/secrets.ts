@@ -1,3 +1,5 @@
+import { base64Forms, escapedForms, formsOfKey } from '@headrace/message'
+
 const GONE = '[redacted]'
 /** A run of a key that is this long is redacted wherever it stands; shorter ones are ordinary words too often. */
 const RUN = 8
@@ -29,17 +31,24 @@ export class Secrets {
   private readonly runs = new Set<string>()
   private readonly whole = new Set<string>()
   private readonly known = new Set<string>()
+  private readonly told: (key: string) => void
+
+  /** @param told is told of each key, once */
+  constructor(told: (key: string) => void = () => undefined) {
+    this.told = told
+  }
 
   /** A key. */
   add(key: string | undefined): this {
     const secret = key?.trim() ?? ''
     if (secret.length < SHORTEST || this.known.has(secret) || this.known.size >= MAX_SECRETS) return this
     this.known.add(secret)
+    this.told(secret)
     this.value(secret)
     const open = PREFIX.exec(secret)?.[0].length ?? 0
     // A prefix by itself is no secret: runs begin where it ends, but for one that reaches over.
     const own = secret.slice(Math.max(0, open - RUN + 1))
-    for (const form of [own, ...escapes(own), ...base64s(secret)]) {
+    for (const form of [own, ...escapedForms(own), ...base64Forms(secret)]) {
       const lower = form.toLowerCase()
       for (let at = 0; at + RUN <= lower.length; at++) this.runs.add(lower.slice(at, at + RUN))
     }
@@ -49,7 +58,7 @@ export class Secrets {
   /** Something that may be a key: redacted where it stands whole. */
   value(value: string | undefined): this {
     if (value === undefined || value.length < SHORTEST) return this
-    for (const form of [value, ...escapes(value), ...base64s(value)]) if (form.length >= SHORTEST) this.whole.add(form.toLowerCase())
+    for (const form of formsOfKey(value)) if (form.length >= SHORTEST) this.whole.add(form.toLowerCase())
     return this
   }
 
@@ -96,23 +105,6 @@ export class Secrets {
     }
     return result + text.slice(end)
   }
-}
-
-/** In URLs, in JSON (once and twice), in HTML, in hex. */
-function escapes(text: string): string[] {
-  const json = JSON.stringify(text).slice(1, -1)
-  const html = text.replace(/[&<>"']/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' })[sign]!)
-  return [encodeURIComponent(text), json, JSON.stringify(json).slice(1, -1), html, html.replaceAll('&#39;', '&#x27;'), Buffer.from(text).toString('hex')]
-}
-
-/** Base64 of a text that begins anywhere in what was encoded: three ways, without the characters that its neighbours have a part in. */
-function base64s(text: string): string[] {
-  const bytes = Buffer.from(text)
-  return [0, 1, 2].flatMap((shift) => {
-    const coded = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64')
-    const inner = coded.slice(Math.ceil(shift * 8 / 6), Math.floor((shift + bytes.length) * 8 / 6))
-    return [inner, inner.replaceAll('+', '-').replaceAll('/', '_')]
-  })
 }
 
 function decoded(part: string): string {

@@ -46,7 +46,7 @@ export function aiSdkAdapter(model: ModelSource, options: AiSdkOptions = {}): Ad
 async function* stream(source: ModelSource, options: AiSdkOptions, request: Request, tools: AdapterTools): AsyncGenerator<Chunk> {
   const { provider } = tools
   const watch = new Watch(request.signal, { ...DEFAULT_CLOCKS, ...options.clocks }, provider)
-  const secrets = secretsOf(options)
+  const secrets = secretsOf(options, (key) => tools.key?.(key))
   const unwatch = watchSecrets(secrets)
   try {
     const { model, call } = await watch.race(prepared(source, options, request, tools, watch.signal))
@@ -128,8 +128,8 @@ async function recordOf({ provider, specificationVersion }: KnownModel, options:
   return { ...made, options: digestOf(told) }
 }
 
-function secretsOf(options: AiSdkOptions): Secrets {
-  const secrets = new Secrets()
+function secretsOf(options: AiSdkOptions, told: (key: string) => void): Secrets {
+  const secrets = new Secrets(told)
   for (const secret of options.secrets?.() ?? []) secrets.add(secret)
   for (const [name, value] of Object.entries(options.headers?.() ?? {})) secrets.request('', [[name, value]]).value(value)
   return secrets

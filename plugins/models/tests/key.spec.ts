@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { createModelServer } from '@headrace/model-server'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Secrets } from '@headrace/wire'
-import { collect, endpoint, failed, rawServer, use } from './help.ts'
+import { collect, endpoint, failed, rawServer, request, streaming, toolsFor, use } from './help.ts'
 
 const KEY = 'q7F/Zk+very:secret"key=='
 
@@ -45,6 +45,14 @@ describe('a key', () => {
     expect(failure.message).toContain('[redacted]')
     expect(failure.message).not.toMatch(/header-secret|query-secret/)
     expect((await failed(endpoint('http://me:url-secret@127.0.0.1:1/v1'))).failure.message).not.toContain('url-secret')
+  })
+
+  it('that goes out is told, so that it is taken out of what tools say', async () => {
+    const url = await streaming({ choices: [{ delta: { content: 'Hi.' }, finish_reason: 'stop' }] }, 'data: [DONE]\n\n')
+    const [told, sent] = [[] as string[], request()]
+    const adapter = endpoint(url, { apiKey: KEY, headers: { 'x-api-key': 'header-secret', 'x-team': 'red' }, query: { key: 'query-secret' } })
+    for await (const _ of adapter.stream(sent, { ...toolsFor(sent), key: (key) => void told.push(key) }));
+    expect(told.toSorted()).toEqual(['header-secret', KEY, 'query-secret'].toSorted())
   })
 
   it('is redacted before a message is cut, so that no half of it is left', async () => {

@@ -1,16 +1,23 @@
 import { codeOf, reasonOf } from '@headrace/files'
-import { HeadraceError } from '@headrace/message'
+import { HeadraceError, KEY_MARK } from '@headrace/message'
 
 /** Codes of a `WorkspaceError`. */
 export type WorkspaceErrorCode =
   | 'PATH_INVALID' | 'PATH_OUTSIDE' | 'PATH_UNRESOLVED' | 'NOT_FOUND' | 'NOT_A_FILE' | 'NOT_A_FOLDER' | 'NOT_TEXT' | 'READ_ONLY' | 'TOO_LARGE'
-  | 'CHANGED' | 'NO_MATCH' | 'MANY_MATCHES' | 'PATTERN_INVALID' | 'COMMAND_INVALID' | 'CANCELLED' | 'CONFIG_INVALID' | 'FILE_SYSTEM'
+  | 'CHANGED' | 'NO_MATCH' | 'MANY_MATCHES' | 'PATTERN_INVALID' | 'COMMAND_INVALID' | 'CANCELLED' | 'CONFIG_INVALID' | 'FILE_SYSTEM' | 'REDACTED'
 
 /** What a tool refuses or could not do; the message is written for the model. */
 export class WorkspaceError extends HeadraceError {
   constructor(code: WorkspaceErrorCode, message: string, options?: ErrorOptions) {
     super(code, message, options)
   }
+}
+
+/** @throws WorkspaceError for a text in which a key was redacted: in the file stands, or would stand, something else */
+export function mustHaveNoMark(text: string): void {
+  if (!text.toLowerCase().includes(KEY_MARK)) return
+  throw new WorkspaceError('REDACTED', `The text has ${KEY_MARK} in it, which stands for a key that you were not shown; nothing was written. `
+    + 'Edit around it, with an old text that ends before the key or begins behind it.')
 }
 
 /** A system error as one a model can read: what could not be done, to which path, and why. Its own errors pass through. */

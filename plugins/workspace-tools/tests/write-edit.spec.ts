@@ -1,6 +1,7 @@
 import { chmodSync, lstatSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { KEY_MARK } from '@headrace/message'
 import { withFileLock } from '../src/replace-file.ts'
 import { replaceFile } from '../src/replace-file.ts'
 import { Workspace } from '../src/workspace.ts'
@@ -52,6 +53,16 @@ describe('write', () => {
     expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('old')
     expect(readdirSync(cwd)).toEqual(['a.txt'])
   })
+})
+
+it.each(['write', 'edit'] as const)('%s refuses a text in which a key was redacted: it would stand in the place of the key', async (name) => {
+  const { call, cwd, refusal } = bench()
+  put(cwd, { '.env': 'KEY=sk-0123456789abcdef\nMODE=dev\n' })
+  const texts = name === 'write' ? [{ content: `KEY=${KEY_MARK}\nMODE=prod\n` }] : [{ old: `KEY=${KEY_MARK}`, new: 'KEY=x' }, { old: 'MODE=dev', new: `MODE=${KEY_MARK.toUpperCase()}` }]
+  for (const text of texts) expect(await refusal(name, { path: '.env', ...text })).toMatch(/stands for a key that you were not shown; nothing was written/)
+  expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe('KEY=sk-0123456789abcdef\nMODE=dev\n')
+  await call('edit', { path: '.env', old: 'MODE=dev', new: 'MODE=prod' })
+  expect(readFileSync(join(cwd, '.env'), 'utf8')).toContain('MODE=prod')
 })
 
 describe('edit', () => {

@@ -8,6 +8,8 @@ export interface AdapterTools {
   readonly model: string
   /** Bytes of an image block, from the session's store. */
   blob(digest: Digest): Promise<Uint8Array | undefined>
+  /** Tells of a key that goes out with the request: it is taken out of what tools say. Nobody listens where nothing is sent. */
+  key?(key: string): void
 }
 
 /**

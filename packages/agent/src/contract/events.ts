@@ -12,10 +12,10 @@ export interface RequestMessages {
 
 /**
  * Something that went wrong and did not stop the agent: who, where, what. Also in Cordis' log. `unknown`: `seam` is no
- * event that there is.
+ * event that there is. `secret`: a key was said.
  */
 export interface Report {
-  readonly kind: 'lost' | 'late' | 'failed' | 'repaired' | 'loading' | 'unknown'
+  readonly kind: 'lost' | 'late' | 'failed' | 'repaired' | 'loading' | 'unknown' | 'secret'
   readonly plugin: string
   readonly seam: string
   readonly problem: string

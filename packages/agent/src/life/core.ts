@@ -28,6 +28,7 @@ import { AgentView } from './agent.ts'
 import { Driver } from './driver.ts'
 import { type PendingTurn, lastFinish, parkedResult, resultOf, withdrawnResult } from './handle.ts'
 import { Inbox } from './inbox.ts'
+import { SaidKeys } from './said-keys.ts'
 import { SideRequests } from './side-requests.ts'
 import type { TurnSlots } from './turn-slots.ts'
 
@@ -82,6 +83,7 @@ export class AgentCore implements TurnHost {
   readonly header: InstanceHeader
   readonly contexts: RunContexts
   readonly inbox: Inbox
+  private readonly saidKeys: SaidKeys
   readonly cwd: string
   readonly sideRequests = new SideRequests()
   readonly scope: AgentScope
@@ -130,6 +132,7 @@ export class AgentCore implements TurnHost {
     })
     const hold = (): readonly ((() => void) | undefined)[] => [this.running?.clock?.pause(), options.slots.lend()]
     this.questions = new Questions({ session, attendance: options.attendance, reporter: this.reporter, hold })
+    this.saidKeys = new SaidKeys(session, this.llm.keys, this.reporter)
     const loop = new Loop(this)
     this.driver = new Driver({
       session,
@@ -294,6 +297,7 @@ export class AgentCore implements TurnHost {
     if (event.type === 'surface/rewind') this.inbox.dropSteers('the history was rewound to where it was not there')
     this.contexts.log.apply(event)
     for (const pending of this.following) pending.push(event)
+    if (event.type === 'assistant/message') this.saidKeys.look()
     this.seams.sessionEvent(event)
   }
 }

@@ -1,4 +1,4 @@
-import { type Chunk, type Digest, type Request, nearest, splitModel } from '@headrace/message'
+import { type Chunk, type Digest, Keys, type Request, nearest, splitModel } from '@headrace/message'
 import type { Adapter, AdapterTools } from '../contract/adapter.ts'
 import { AgentError, ModelError } from '../contract/error.ts'
 import { describe } from '../seams/decision-rule.ts'
@@ -7,6 +7,8 @@ import { disown, isObject } from '../seams/guards.ts'
 /** The adapters that are registered; lets a request of a session leave once, and only when its log holds it (L1). */
 export class AdapterRegistry {
   readonly adapters = new Map<string, { readonly adapter: Adapter; readonly plugin: string }>()
+  /** What went out as a key, with any request. */
+  readonly keys = new Keys()
   /** Requests that a loop logged and may send, once each. */
   private readonly issued = new WeakMap<Request, Blobs>()
 
@@ -38,7 +40,9 @@ export class AdapterRegistry {
     const refusal = this.refusal(parts.provider)
     if (refusal !== undefined) throw new ModelError({ kind: 'invalid', message: refusal })
     const { adapter, plugin } = this.adapters.get(parts.provider)!
-    const stream: unknown = adapter.stream(request, Object.freeze({ ...parts, blob: (digest: Digest) => (blobs ?? NO_BLOBS).blob(digest) }))
+    const blob = (digest: Digest): Promise<Uint8Array | undefined> => (blobs ?? NO_BLOBS).blob(digest)
+    const tools: AdapterTools = { ...parts, blob, key: (key) => this.keys.add(String(key)) }
+    const stream: unknown = adapter.stream(request, Object.freeze(tools))
     if (isObject(stream) && Symbol.asyncIterator in stream) return stream as unknown as AsyncIterable<Chunk>
     disown(stream)
     throw new AgentError('ADAPTER_INVALID', `the adapter ${JSON.stringify(parts.provider)} of plugin ${plugin} gave ${stream instanceof Promise ? 'a promise' : describe(stream)}, not an async iterable`)

@@ -15,7 +15,7 @@ import type { Turn } from '../contract/turn.ts'
 import type { TurnHost } from './host.ts'
 
 /** What a batch needs of its agent. */
-type CallHost = JudgeHost & Pick<TurnHost, 'departures' | 'tools'>
+type CallHost = JudgeHost & Pick<TurnHost, 'departures' | 'tools' | 'llm'>
 
 /** A call that may run: judged, with its arguments as the tool takes them. */
 interface Allowed {
@@ -180,7 +180,8 @@ export class CallBatch {
   }
 
   private finish(call: Pick<ToolCall, 'id' | 'name' | 'index'>, { outcome, owner, contexts }: Finished, kind: CallOutcome): void {
-    const { content, error } = outcome
+    const { error } = outcome
+    const content = this.host.llm.keys.redactJson(outcome.content)
     const message: ToolMessage = copyJson({ role: 'tool', content: [{ type: 'tool-result', id: call.id, name: call.name, content, ...(error && { error }) }] } as const)
     const additionalContext: readonly Signed<Finished['contexts'][number]['message']>[] = wireOrder(contexts).map(({ message: context, owner }) => ({ message: context, owner }))
     this.host.session.append({

@@ -1,6 +1,6 @@
 import { shownName } from '@headrace/files'
 import type { Config } from '../config.ts'
-import { WorkspaceError } from '../error.ts'
+import { WorkspaceError, mustHaveNoMark } from '../error.ts'
 import { readBytes, withFile } from '../file.ts'
 import { filesReadBy } from '../read-files.ts'
 import { replaceFile, withFileLock } from '../replace-file.ts'
@@ -32,6 +32,8 @@ export function createEdit(config: Config): WorkspaceTool<EditInput> {
     sequential: true,
     ask: ({ path }) => `Edit ${shownName(path)}?`,
     async execute(input, run) {
+      mustHaveNoMark(input.old)
+      mustHaveNoMark(input.new)
       const workspace = await workspaceOf(run, config)
       const place = await workspace.findExisting(input.path)
       return withFileLock(place.real, async () => {

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs'
 import { shownName } from '@headrace/files'
 import type { Config } from '../config.ts'
-import { WorkspaceError } from '../error.ts'
+import { WorkspaceError, mustHaveNoMark } from '../error.ts'
 import { readBytes, withFile } from '../file.ts'
 import { type ReadFiles, filesReadBy } from '../read-files.ts'
 import { replaceFile, withFileLock } from '../replace-file.ts'
@@ -25,6 +25,7 @@ export function createWrite(config: Config): WorkspaceTool<WriteInput> {
     sequential: true,
     ask: ({ path }) => `Write ${shownName(path)}?`,
     async execute({ path, content }, run) {
+      mustHaveNoMark(content)
       const workspace = await workspaceOf(run, config)
       const place = await workspace.find(path)
       if (path.endsWith('/')) throw new WorkspaceError('NOT_A_FILE', `${shownName(path)} names a folder; write makes the folders that a file needs.`)
