@@ -40,31 +40,43 @@ export function textOf(message: ChatMessage): string {
 /** A system message that went framed, as the user's, to a server that takes none in mid-conversation. */
 const FRAMED = /^<system>\n([^]*)\n<\/system>$/
 
-/** What is said in a message by one side: of a user's what is not framed, of the system's what is, too. */
-function saidBy(message: ChatMessage, role: ChatMessage['role']): string | undefined {
-  if (message.role === 'user' && (role === 'user' || role === 'system')) {
-    const { content } = message
-    const texts = typeof content === 'string' ? [content] : content.flatMap(({ type, text = '' }) => type === 'text' ? [text] : [])
-    const framed = texts.flatMap((text) => FRAMED.exec(text)?.[1] ?? [])
-    if (role === 'system') return framed.length > 0 ? framed.join('\n') : undefined
-    return framed.length > 0 && framed.length === texts.length ? undefined : texts.filter((text) => !FRAMED.test(text)).join('')
-  }
-  return message.role === role ? textOf(message) : undefined
+/**
+ * What is said in a message by one side, part by part: of a user's what is not framed, of the system's what is, too; nothing where that side
+ * says nothing. A provider that wants the roles to take turns gets two prompts in a row as parts of one message.
+ */
+function partsBy(message: ChatMessage, role: ChatMessage['role']): readonly string[] {
+  if (message.role !== 'user' || (role !== 'user' && role !== 'system')) return message.role === role ? [textOf(message)] : []
+  const { content } = message
+  const texts = typeof content === 'string' ? [content] : content.flatMap(({ type, text = '' }) => type === 'text' ? [text] : [])
+  if (role === 'system') return texts.flatMap((text) => FRAMED.exec(text)?.[1] ?? [])
+  const own = texts.filter((text) => !FRAMED.test(text))
+  // One of an image alone is a user's, too.
+  return own.length === 0 && texts.length === 0 ? [''] : own
 }
 
-/** The text of the last user message, empty if there is none. A plugin may have added it: {@link said} finds what a user said before. */
-export function lastUser(body: ChatBody): string {
-  return body.messages.map((message) => saidBy(message, 'user')).findLast((text) => text !== undefined) ?? ''
+function saidBy(message: ChatMessage, role: ChatMessage['role']): string | undefined {
+  const parts = partsBy(message, role)
+  return parts.length === 0 ? undefined : parts.join(role === 'system' ? '\n' : '')
 }
 
 /**
- * The match in the latest message of that role that matches, e.g. `said(body, /read (\S+)/)?.[1]`; a framed system
+ * What the user said last: the last part of the last user message, empty if there is none. A plugin may have added it: {@link said} finds
+ * what a user said before.
+ */
+export function lastUser(body: ChatBody): string {
+  return body.messages.map((message) => partsBy(message, 'user')).findLast((parts) => parts.length > 0)?.at(-1) ?? ''
+}
+
+/**
+ * The match in the latest message of that role that matches, e.g. `said(body, /read (\S+)/)?.[1]`, its latest part first; a framed system
  * message is the system's.
  */
 export function said(body: ChatBody, pattern: RegExp, role: ChatMessage['role'] = 'user'): RegExpMatchArray | undefined {
   for (const message of body.messages.toReversed()) {
-    const match = saidBy(message, role)?.match(pattern)
-    if (match) return match
+    for (const text of [...partsBy(message, role).toReversed(), saidBy(message, role)]) {
+      const match = text?.match(pattern)
+      if (match) return match
+    }
   }
   return undefined
 }

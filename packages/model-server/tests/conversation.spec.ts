@@ -38,6 +38,17 @@ it('toolResults gives the results of the turn with the calls they answer', () =>
   ])
 })
 
+it('two prompts that became one message are two: what is said last is the last part', () => {
+  const part = (text: string): { type: string; text: string } => ({ type: 'text', text })
+  const merged = body({ role: 'user', content: [part('read a.js'), part('<system>\nIt is Friday.\n</system>'), part('read b.js'), { type: 'image_url' }] })
+  expect(lastUser(merged)).toBe('read b.js')
+  expect(said(merged, /read (\S+)/)?.[1]).toBe('b.js')
+  expect(said(merged, /read a\S+/)?.[0]).toBe('read a.js')
+  expect(said(merged, /Friday/, 'system')?.[0]).toBe('Friday')
+  expect(said(merged, /Friday/)).toBeUndefined()
+  expect(lastUser(body({ role: 'user', content: [{ type: 'image_url' }] }))).toBe('')
+})
+
 it('said finds the latest match of a role; lastUser is the last user message', () => {
   const conversation = body(user('read a.js'), answer('read z.js'), user('read b.js'), answer('ok'), user('thanks'))
   expect(said(conversation, /read (\S+)/)?.[1]).toBe('b.js')

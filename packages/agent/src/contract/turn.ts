@@ -42,6 +42,8 @@ export interface TurnResult<Output = unknown> {
   readonly output?: Output
   /** Of all the turn's requests, side requests included. */
   readonly usage: Usage
+  /** US dollars of those requests, by the table of `@headrace/tokens`; absent where the rates of one of their models are not known. */
+  readonly cost?: number
   readonly steps: number
   /** What the turn added to the history. */
   readonly messages: readonly Message[]

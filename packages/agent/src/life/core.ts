@@ -25,6 +25,7 @@ import type { SystemRegistry } from '../turn/system-registry.ts'
 import type { ToolRegistry } from '../turn/tool-registry.ts'
 import { AgentScope } from './agent-scope.ts'
 import { AgentView } from './agent.ts'
+import { TurnCosts } from './costs.ts'
 import { Driver } from './driver.ts'
 import { type PendingTurn, lastFinish, parkedResult, resultOf, withdrawnResult } from './handle.ts'
 import { Inbox } from './inbox.ts'
@@ -84,6 +85,7 @@ export class AgentCore implements TurnHost {
   readonly contexts: RunContexts
   readonly inbox: Inbox
   private readonly saidKeys: SaidKeys
+  private readonly costs: TurnCosts
   readonly cwd: string
   readonly sideRequests = new SideRequests()
   readonly scope: AgentScope
@@ -133,6 +135,7 @@ export class AgentCore implements TurnHost {
     const hold = (): readonly ((() => void) | undefined)[] => [this.running?.clock?.pause(), options.slots.lend()]
     this.questions = new Questions({ session, attendance: options.attendance, reporter: this.reporter, hold })
     this.saidKeys = new SaidKeys(session, this.llm.keys, this.reporter)
+    this.costs = new TurnCosts(session)
     const loop = new Loop(this)
     this.driver = new Driver({
       session,
@@ -278,7 +281,7 @@ export class AgentCore implements TurnHost {
     const output = schema && readOutput(session, turn.seq, schema)
     const { data } = session.append({ type: 'turn/end', data: { turn: turn.number, reason, settled, ...(finish && { finish }), ...(error && { error }) } })
     this.running = undefined
-    this.result = { ...resultOf(session, turn.seq, data), ...(output && 'value' in output && { output: output.value }) }
+    this.result = { ...resultOf(session, turn.seq, data, this.costs.take()), ...(output && 'value' in output && { output: output.value }) }
     if (turn.prompt !== undefined) this.inbox.forget(turn.prompt)
   }
 

@@ -61,7 +61,7 @@ export function joinTurn(running: PendingTurn, accepted: Promise<void>): TurnHan
 }
 
 /** What the log says of a turn that ended. */
-export function resultOf(session: Session, from: number, end: SessionEvent<'turn/end'>['data']): TurnResult {
+export function resultOf(session: Session, from: number, end: SessionEvent<'turn/end'>['data'], cost?: number): TurnResult {
   let usage = NO_USAGE
   let steps = 0
   let text = ''
@@ -72,7 +72,7 @@ export function resultOf(session: Session, from: number, end: SessionEvent<'turn
   }
   const messages = Object.freeze(session.entriesSince(from).map((entry) => entry.message))
   const { reason, error, finish } = end
-  return { reason, text, usage, steps, messages, ...(error && { error }), ...(finish && { finish }) }
+  return { reason, text, usage, ...(cost !== undefined && { cost }), steps, messages, ...(error && { error }), ...(finish && { finish }) }
 }
 
 /** The result of a prompt that was taken back before it had a turn. */

@@ -1,5 +1,5 @@
 import { NO_USAGE, type Usage, addUsage, textOf } from '@headrace/message'
-import { costOf, modelInfo } from '@headrace/tokens'
+import { Costs } from '@headrace/agent/internal'
 import type { ErrorRecord, SessionEvent, TurnFinish, TurnReason } from '@headrace/session'
 
 /** What became of a run: of its one turn, or of all that a queue held. */
@@ -30,10 +30,7 @@ export class Tally {
   private turns = 0
   private steps = 0
   private usage = NO_USAGE
-  private model = ''
-  private cost: number | undefined = 0
-  /** Of dispatches that have not ended: a side request may be another model's. */
-  private readonly asked = new Map<number, string>()
+  private readonly costs = new Costs()
 
   constructor(session: string, store?: string) {
     this.session = session
@@ -41,35 +38,24 @@ export class Tally {
   }
 
   add(event: SessionEvent): void {
+    this.costs.take(event)
     switch (event.type) {
       case 'step/start': this.steps++; return
       case 'assistant/message': this.text = textOf(event.data.message); return
-      case 'request/header': this.model = event.data.header.config.model; return
-      case 'request/header-delta': this.model = event.data.delta.config?.model ?? this.model; return
-      case 'request/dispatch': this.asked.set(event.seq, event.data.config?.model ?? this.model); return
-      case 'request/end': return this.bill(event.data)
+      case 'request/end': this.usage = event.data.usage ? addUsage(this.usage, event.data.usage) : this.usage; return
       case 'turn/end':
         this.turns++
         if (!this.ended || this.ended.reason === 'done') this.ended = event.data
     }
   }
 
-  private bill({ dispatch, usage }: SessionEvent<'request/end'>['data']): void {
-    const model = this.asked.get(dispatch)
-    this.asked.delete(dispatch)
-    if (!usage) return
-    this.usage = addUsage(this.usage, usage)
-    const cost = costOf(usage, model === undefined ? undefined : modelInfo(model))
-    this.cost = cost === undefined || this.cost === undefined ? undefined : this.cost + cost
-  }
-
   /** @param otherwise what became of the run where no turn ended in the log */
   summary(otherwise: { readonly reason: Summary['reason']; readonly error?: ErrorRecord }): Summary {
-    const { session, store, text, turns, steps, usage, cost } = this
+    const { session, store, text, turns, steps, usage, costs: { cost } } = this
     const { reason, error, finish } = this.ended ?? { ...otherwise, finish: undefined }
     return {
       session, ...(store !== undefined && { store }), reason, ...(error && { error }), ...(finish && { finish }), text, turns, steps, usage,
-      ...(cost !== undefined && cost > 0 && { cost: Math.round(cost * 1e6) / 1e6 }),
+      ...(cost !== undefined && { cost }),
     }
   }
 }

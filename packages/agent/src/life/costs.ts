@@ -1,0 +1,74 @@
+import { costOf, modelInfo } from '@headrace/tokens'
+import type { Session, SessionEvent } from '@headrace/session'
+
+/** What requests cost by the table of models, as their events pass by. */
+export class Costs {
+  /** US dollars; `undefined` while nothing was billed, and for good once the rates of a model are not known. */
+  private sum: number | undefined
+  private isKnown = true
+  private model: string
+  /** Of dispatches that have not ended: a side request may be another model's. */
+  private readonly asked = new Map<number, string>()
+
+  /** @param model of the header so far; empty where it is not known */
+  constructor(model = '') {
+    this.model = model
+  }
+
+  take(event: SessionEvent): void {
+    switch (event.type) {
+      case 'request/header': this.model = event.data.header.config.model; return
+      case 'request/header-delta': this.model = event.data.delta.config?.model ?? this.model; return
+      case 'request/dispatch': this.asked.set(event.seq, event.data.config?.model ?? this.model); return
+      case 'request/end': this.bill(event.data)
+    }
+  }
+
+  private bill({ dispatch, usage }: SessionEvent<'request/end'>['data']): void {
+    const model = this.asked.get(dispatch)
+    this.asked.delete(dispatch)
+    if (!usage) return
+    const cost = costOf(usage, model ? modelInfo(model) : undefined)
+    this.isKnown &&= cost !== undefined
+    this.sum = (this.sum ?? 0) + (cost ?? 0)
+  }
+
+  /** Of all that was billed, to a millionth of a dollar. Never 0 for what is not known. */
+  get cost(): number | undefined {
+    return this.isKnown && this.sum !== undefined ? Math.round(this.sum * 1e6) / 1e6 : undefined
+  }
+
+  /** Begins anew, with the same model. */
+  reset(): void {
+    this.sum = undefined
+    this.isKnown = true
+  }
+}
+
+/** What the turns of a life cost, one after another. */
+export class TurnCosts {
+  private readonly session: Session
+  private readonly costs: Costs
+  /** The event that comes next. */
+  private next: number
+
+  constructor(session: Session) {
+    this.session = session
+    const { turn } = session.ledger
+    this.next = turn ? Math.max(turn.seq, session.first) : session.length
+    const model = session.requestHeader()?.config.model
+    // Where a turn goes on that changed the header, what it had before is not known.
+    const isChanged = [...session.events(this.next)].some(({ type }) => type === 'request/header' || type === 'request/header-delta')
+    this.costs = new Costs(isChanged ? '' : model)
+  }
+
+  /** Of the turn that ends, side requests included. */
+  take(): number | undefined {
+    for (const event of this.session.events(this.next)) {
+      if (event.type === 'turn/start') this.costs.reset()
+      this.costs.take(event)
+    }
+    this.next = this.session.length
+    return this.costs.cost
+  }
+}
