@@ -83,6 +83,21 @@ export const LOGS = {
     return [log, empty][0]
   },
 
+  'ending-result'() {
+    const log = new Log('ending-result')
+    log.header = { config: { model: 'lab/one' }, tools: [tool('finish')], owners: { tools: { finish: 'job/finish' } } }
+    log.prompt('Do it.')
+    log.step()
+    const seq = log.answer({ role: 'assistant', content: [call('a', 'finish', '{}'), call('b', 'finish', '{}')] })
+    log.list([['tool/start', { assistant: seq, index: 0 }], ['tool/start', { assistant: seq, index: 1 }]])
+    log.add('tool/result', { assistant: seq, index: 1, message: result('b', 'finish', 'It is done.'), outcome: 'done', endTurn: true })
+    log.add('tool/result', { assistant: seq, index: 0, message: result('a', 'finish', 'Not quite.'), outcome: 'done' })
+    log.endStep()
+    log.endTurn('done', { finish: 'tool-calls' })
+    log.say('And now?', 'Nothing more.')
+    return log
+  },
+
   'header-deltas'() {
     const log = new Log('header-deltas')
     const header = (more) => ({ config: { model: 'lab/one' }, owners: {}, ...more })

@@ -41,7 +41,7 @@ TYPES = {
     'question/asked': ('assistant index kind question', 'options schema'),
     'question/answered': ('question answer by', 'remember letter'),
     'tool/start': ('assistant index', ''),
-    'tool/result': ('assistant index message outcome', 'owner additionalContext details progress'),
+    'tool/result': ('assistant index message outcome', 'owner additionalContext details progress endTurn'),
     'surface/replace': ('first last messages owner reason', ''),
     'surface/rewind': ('turn owner reason', ''),
     'letter/refused': ('letter reason', ''),

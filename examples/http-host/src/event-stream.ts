@@ -1,6 +1,4 @@
-import type { TurnHandle } from '@headrace/agent'
-import type { Chunk } from '@headrace/message'
-import type { SessionEvent } from '@headrace/session'
+import type { TurnEvent, TurnHandle } from '@headrace/agent'
 import type { Told } from './feed.ts'
 
 /** One message of a stream of Server-Sent Events. JSON has no line ends outside of its strings, and none inside. */
@@ -8,13 +6,15 @@ function message(event: string, data: unknown, id?: number): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-/** An event of the log is a `log` with its seq as id; a piece of an answer has its own name and no id, for no log holds it. */
-function encode(told: SessionEvent | Chunk): string | undefined {
+/** An event of the log is a `log` with its seq as id; a piece of an answer, or of a call, has its own name and no id: no log holds it. */
+function encode(told: TurnEvent): string | undefined {
   if ('seq' in told) return message('log', told, told.seq)
   switch (told.type) {
     case 'text':
     case 'reasoning': return message(told.type, { text: told.text })
     case 'tool-call': return message(told.type, { index: told.index, id: told.id, name: told.name, arguments: told.arguments })
+    case 'tool-start': return message(told.type, { index: told.index, id: told.id, name: told.name, input: told.input })
+    case 'progress': return message(told.type, { index: told.index, from: told.from, at: told.at, text: told.text })
     default: return undefined
   }
 }

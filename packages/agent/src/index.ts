@@ -15,9 +15,10 @@ export type { Limits, Settings } from './contract/settings.ts'
 export type { AnswerOptions, InputQuestion, PermissionAnswer } from './contract/question.ts'
 export type { SystemSection } from './contract/system.ts'
 export type {
-  CallDecision, Permission, ToolAsked, ToolCall, ToolDefinition, ToolFailure, ToolOutcome, ToolOutput, ToolRun, ToolSchemaLike,
+  CallDecision, McpContent, McpResult, OutcomeInput, Permission, ToolAsked, ToolCall, ToolDefinition, ToolJson, ToolOutcome,
+  ToolOutput, ToolRun, ToolSchemaLike,
 } from './contract/tool.ts'
-export type { OutputSchema, Step, Turn, TurnEvent, TurnHandle, TurnResult } from './contract/turn.ts'
+export type { OutputSchema, Step, ToolStart, Turn, TurnEvent, TurnHandle, TurnResult } from './contract/turn.ts'
 export { override } from './seams/dispatch.ts'
 export { scopeOf, serves } from './seams/owner.ts'
 export type { AgentsService, ContributionSource } from './services/agents.ts'

@@ -1,6 +1,6 @@
 import type { Context } from 'cordis'
 import { describe, expect, it } from 'vitest'
-import type { Adapter } from '@headrace/agent'
+import type { Adapter, ToolRun } from '@headrace/agent'
 import { KEY_MARK, NO_USAGE } from '@headrace/message'
 import { harness } from '@headrace/testing'
 
@@ -37,6 +37,25 @@ describe('a key that went out with a request', () => {
     const result = events.find((event) => event.type === 'tool/result')
     expect(result?.type === 'tool/result' && result.data.message.content[0].content[0]).toEqual({ type: 'text', text: said })
     await h.dispose()
+  })
+
+  it('is taken out of what a tool shows while it runs, also where it comes in two parts, and of its details', async () => {
+    const h = await app(() => ({ content: 'ok', details: { key: KEY } }))
+    const shown: string[] = []
+    h.agent.session.on('piece', (piece) => shown.push(piece.text))
+    await h.run('Hi.')
+    expect(JSON.stringify(await h.events())).not.toContain(KEY)
+    await h.dispose()
+    const live = await app(((_: unknown, run: ToolRun) => {
+      run.output(`key ${KEY.slice(0, 9)}`)
+      run.output(`${KEY.slice(9)} and more`)
+      return 'ok'
+    }) as never)
+    live.agent.session.on('piece', (piece) => shown.push(piece.text))
+    await live.run('Hi.')
+    expect(JSON.stringify(await live.events())).not.toContain(KEY)
+    expect(shown.join('')).toContain(`key ${KEY_MARK} and more`)
+    await live.dispose()
   })
 
   it('a part of it is left: output is not torn', async () => {

@@ -129,6 +129,8 @@ export interface ToolResult extends CallRef {
   readonly details?: Json
   /** The last state of what the tool showed while it ran. */
   readonly progress?: Json
+  /** It is the turn's answer: none of its batch is owed one. */
+  readonly endTurn?: true
 }
 
 /** An answer that a question offers. */
@@ -275,6 +277,7 @@ export const CORE_FIELDS: CoreFields & { readonly 'run/context': object } = {
   'tool/start': { assistant: true, index: true },
   'tool/result': {
     assistant: true, index: true, message: true, outcome: true, owner: true, additionalContext: true, details: true, progress: true,
+    endTurn: true,
   },
   'surface/replace': { first: true, last: true, messages: true, owner: true, reason: true },
   'surface/rewind': { turn: true, owner: true, reason: true },

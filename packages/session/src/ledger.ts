@@ -59,6 +59,10 @@ export class Ledger {
   /** Seq of the newest thing that must be answered, and how far everything is answered or settled. */
   private newestOwing = -1
   private answered = -1
+  /** The same of results: those of a batch with one that ends the turn are owed no answer. */
+  private newestResult = -1
+  private resultsOf = -1
+  private endedBatch = -1
   /** What the session was created with. */
   origin: SessionOpen | undefined
   /** As it was given at first, or changed since. */
@@ -80,10 +84,10 @@ export class Ledger {
 
   /**
    * True while the model has not seen a prompt, a steer or a tool result: one newer than the boundary of the last
-   * step's dispatch that ended `ok`.
+   * step's dispatch that ended `ok`. Results of a batch with one that ends the turn are owed no answer.
    */
   get owed(): boolean {
-    return this.newestOwing > this.answered
+    return this.newestOwing > this.answered || (this.newestResult > this.answered && this.resultsOf !== this.endedBatch)
   }
 
   /** Dispatches that have no `request/end`. */
@@ -182,8 +186,10 @@ export class Ledger {
   }
 
   /** Its questions are closed with it. */
-  private closeCall(seq: number, { assistant, index }: EventMap['tool/result']): void {
-    this.newestOwing = seq
+  private closeCall(seq: number, { assistant, index, endTurn }: EventMap['tool/result']): void {
+    this.newestResult = seq
+    this.resultsOf = assistant
+    if (endTurn) this.endedBatch = assistant
     if (this.asked.size === 0) return
     for (const question of this.asked.values())
       if (question.assistant === assistant && question.index === index) this.asked.delete(question.seq)

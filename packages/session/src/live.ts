@@ -19,8 +19,12 @@ export class Live<Events extends { [K in keyof Events]: unknown }> {
     return this.current ?? 0
   }
 
-  /** Returns the call that takes the listener away. */
-  on<K extends keyof Events & string>(name: K, listener: (value: Events[K]) => void): () => void {
+  /**
+   * Returns the call that takes the listener away.
+   *
+   * @param first what it is told before anything else
+   */
+  on<K extends keyof Events & string>(name: K, listener: (value: Events[K]) => void, first?: Iterable<Events[K]>): () => void {
     const guarded = (value: unknown): void => {
       try {
         const result: unknown = listener(value as Events[K])
@@ -29,6 +33,7 @@ export class Live<Events extends { [K in keyof Events]: unknown }> {
         this.report(error)
       }
     }
+    for (const value of first ?? []) guarded(value)
     this.emitter.on(name, guarded)
     return () => void this.emitter.off(name, guarded)
   }

@@ -1,11 +1,10 @@
-import { type Chunk, type Message, adoptJson, copyJson, messageOf } from '@headrace/message'
+import { type Message, adoptJson, copyJson, messageOf } from '@headrace/message'
 import { checkEvent } from './check.ts'
 import { LogError, SessionClosedError } from './error.ts'
 import { type EventDraft, type EventMap, type EventType, REQUIRED_TYPES, type SessionEvent, type SessionOpen, type StepReason } from './event.ts'
 import { FeedbackBound } from './feedback.ts'
 import { Fold } from './fold.ts'
 import type { EpochHeader } from './header.ts'
-import { Live } from './live.ts'
 import { repairs } from './repair.ts'
 import { checkSizes } from './size.ts'
 import type { Entry } from './surface.ts'
@@ -13,17 +12,12 @@ import { Batch, type Lease, type SessionStore, StoreError, checkSessionId } from
 import type { Letter } from './store/letter.ts'
 import { Witness } from './verify.ts'
 import type { SessionOptions } from './session-options.ts'
+import { SessionLive } from './session-live.ts'
 import { SessionView } from './view.ts'
 import { FORMAT } from './writer.ts'
 
 /** A draft, or one that is made after those before it in the list were folded. */
 export type Draft = EventDraft | (() => EventDraft | undefined)
-
-/** What `session.live` tells. Chunks are not in the log; everything else is told after it was appended. */
-export interface LiveEvents {
-  event: SessionEvent
-  chunk: Chunk
-}
 
 /**
  * An append-only log of events, open for writing, and what is derived from it. One writer at a time holds it (L18).
@@ -36,7 +30,7 @@ export interface LiveEvents {
  */
 export class Session {
   readonly id: string
-  readonly live = new Live<LiveEvents>()
+  readonly live = new SessionLive()
   /** What plugins get of it. */
   readonly view = new SessionView(this)
   /** Where memory begins: from this event on `at` and `events` of its view answer at once, before it they throw and name `read`. */

@@ -2,7 +2,8 @@ import type { Message } from '@headrace/message'
 import { LogError } from './error.ts'
 import { CORE_TYPES, type EventDraft, type EventType, type SessionEvent, type SessionOpen } from './event.ts'
 import type { EpochHeader } from './header.ts'
-import type { LiveEvents, Session } from './session.ts'
+import type { Session } from './session.ts'
+import type { LiveEvents } from './session-live.ts'
 import type { Entry } from './surface.ts'
 import type { StandingTurn } from './turn-points.ts'
 
@@ -90,7 +91,10 @@ export class SessionView {
     return this.#session.ledger.owed
   }
 
-  /** Listens to events and chunks, from outside any plugin; plugins use `session/event`. Returns the call that stops it. */
+  /**
+   * Listens to events, chunks and pieces, from outside any plugin; plugins use `session/event`. Who listens to pieces in mid-answer is told
+   * what was said so far at once. Returns the call that stops it.
+   */
   on<K extends keyof LiveEvents & string>(name: K, listener: (value: LiveEvents[K]) => void): () => void {
     return this.#session.live.on(name, listener)
   }

@@ -46,6 +46,23 @@ describe('owed', () => {
     expect(log.fold.ledger.owed).toBe(false)
   })
 
+  it('is no result of a batch with one that ends the turn, whichever came first; what came beside is', () => {
+    const log = new LogBuilder()
+    log.prompt('do it')
+    log.step()
+    const seq = log.answer(assistant('', call('1'), call('2'), call('3')))
+    const end = (index: number, id: string, more: { endTurn?: true } = {}): unknown =>
+      log.add('tool/result', { assistant: seq, index, message: result(id, 'x'), outcome: 'done', ...more })
+    end(0, '1')
+    expect(log.fold.ledger.owed).toBe(true)
+    end(2, '3', { endTurn: true })
+    expect(log.fold.ledger.owed).toBe(false)
+    end(1, '2')
+    expect(log.fold.ledger.owed).toBe(false)
+    log.context(user('wait'), true)
+    expect(log.fold.ledger.owed).toBe(true)
+  })
+
   it('is a steer that came behind the boundary, not one that came before it', () => {
     const log = new LogBuilder()
     log.prompt('do it')

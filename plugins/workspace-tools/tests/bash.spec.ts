@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ToolFailure, ToolOutput } from '@headrace/agent'
+import type { OutcomeInput, ToolOutput } from '@headrace/agent'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '@headrace/testing/gate'
@@ -29,7 +29,7 @@ function idIn(path: string): Promise<number> {
 
 const failureOf = (output: ToolOutput): string => {
   expect(output).toMatchObject({ error: true })
-  return (output as ToolFailure).content as string
+  return (output as OutcomeInput).content as string
 }
 
 const set = { HEADRACE_API_KEY: 'sk-headrace', OPENAI_API_KEY: 'sk-openai', PLAIN_VALUE: 'plain' }

@@ -58,7 +58,7 @@ export function bench(config: Partial<Config> = {}): Bench {
     if (found === undefined) throw new Error(`no tool ${name}`)
     return found
   }
-  const call = async (name: ToolName, input: Record<string, unknown>) => tool(name).execute(input, run)
+  const call = async (name: ToolName, input: Record<string, unknown>) => (await tool(name).execute(input, run)) as ToolOutput
   return {
     ...{ cwd, outside, controller, unloaded, run, tool, call },
     async text(name, input) {

@@ -13,6 +13,8 @@ export interface Limits {
   readonly answer: number
   /** UTF-16 units of text in a tool's result; the middle of more is cut, with a visible note. */
   readonly toolOutput: number
+  /** UTF-16 units of the JSON of a result's `details`; what is more is left out, and said. */
+  readonly toolDetails: number
   /** Prompts that may wait. */
   readonly queue: number
   /** UTF-16 units of an event's JSON; a larger one is refused before anything of it is written. */
@@ -51,6 +53,7 @@ export const LimitsSchema: z<Partial<Limits>, Limits> = z.object({
   time: z.natural().default(0),
   answer: z.natural().min(1).default(4_000_000),
   toolOutput: z.natural().min(100).default(200_000),
+  toolDetails: z.natural().min(100).default(100_000),
   queue: z.natural().min(1).default(1_000),
   event: z.natural().min(1_000).default(32_000_000),
 })

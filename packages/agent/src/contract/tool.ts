@@ -33,27 +33,63 @@ export interface ToolRun {
    * @throws AgentError `NOBODY_THERE` where no door is there that could ask; CancelledError where the call ends before
    */
   ask(question: InputQuestion): Promise<Json>
+  /**
+   * Shows how far it is, in place of what it showed before: a text, or JSON. To people and programs, live, never to the model; the log
+   * keeps the last state (`tool/result.progress`). In an `async *execute`, `yield state` does the same.
+   */
+  progress(state: ToolJson): void
+  /** Shows output as it comes, behind what it showed before: what a command prints. Of much output the end is kept. */
+  output(text: string): void
 }
 
 /** Where a tool is about to run, for its question. */
 export type ToolAsked = Pick<ToolRun, 'agent' | 'turn' | 'call'>
 
-/**
- * What a tool gives back: text or blocks, an outcome (`{ content }` of blocks, or with `error: true`), or any other
- * JSON, which is shown as text.
- */
-export type ToolOutput = ContentInput | ToolFailure | object | number | boolean | null | undefined
+/** JSON as a tool gives it: no dates, generators, instances of classes. What is `undefined` is left out. */
+export type ToolJson = null | boolean | number | string | readonly ToolJson[] | { readonly [key: string]: ToolJson | undefined }
 
-/** An error the model is told of. Throwing does the same. */
-export interface ToolFailure {
-  readonly content: ContentInput
-  readonly error: true
+/**
+ * What a tool gives back: a text, blocks, or any other JSON, which is shown as text; an outcome, which says more of it; or what an MCP
+ * server gave.
+ */
+export type ToolOutput = ContentInput | OutcomeInput | McpResult | ToolJson | undefined
+
+/** An outcome as people write it. */
+export interface OutcomeInput {
+  readonly content: ContentInput | ToolJson
+  /** The model is told that it is an error. Throwing does the same. */
+  readonly error?: boolean | undefined
+  /** For people and programs, never sent: a diff, a digest, an exit code (`tool/result.details`). */
+  readonly details?: ToolJson | undefined
+  /**
+   * It is the turn's answer: once the whole batch has its results the turn ends, as after an answer that calls nothing; `TurnResult.text`
+   * is its text. Of several in one batch the last in call order is the answer. An error does not end a turn.
+   */
+  readonly endTurn?: boolean | undefined
+}
+
+/**
+ * A result of MCP's shape. `isError` makes it an error; images and other bytes are kept as blobs; `structuredContent` goes to `details`,
+ * and to the model where there is nothing else.
+ */
+export interface McpResult {
+  readonly content: readonly McpContent[]
+  readonly isError?: boolean | undefined
+  readonly structuredContent?: unknown
+  readonly _meta?: unknown
+}
+
+/** A part of it: `text`, `image`, `audio`, `resource` or `resource_link`. */
+export interface McpContent {
+  readonly type: string
 }
 
 /** How a call ended, in its one representation. */
 export interface ToolOutcome {
   readonly content: readonly ContentBlock[]
   readonly error?: true
+  readonly details?: Json
+  readonly endTurn?: true
 }
 
 /**
@@ -75,8 +111,8 @@ export interface ToolDefinition<Input = never> {
   readonly ask?: boolean | ((input: Input, at: ToolAsked) => string | undefined | Promise<string | undefined>)
   /** Milliseconds until its signal is aborted and an error is the result. Default: the service's. */
   readonly timeout?: number
-  /** Runs a call: what it gives is the result, what it throws an error result. */
-  execute(input: Input, run: ToolRun): ToolOutput | Promise<ToolOutput>
+  /** Runs a call: what it gives is the result, what it throws an error result. What an `async *execute` yields is its progress. */
+  execute(input: Input, run: ToolRun): ToolOutput | Promise<ToolOutput> | AsyncGenerator<ToolJson, ToolOutput, void>
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import type { Chunk, JsonObject, Message, Usage, UserMessage } from '@headrace/message'
-import type { ErrorRecord, SessionEvent, TurnFinish, TurnReason } from '@headrace/session'
+import type { ErrorRecord, ProgressPiece, SessionEvent, TurnFinish, TurnReason } from '@headrace/session'
 
 /** A turn as the seams see it. Frozen. */
 export interface Turn {
@@ -36,7 +36,7 @@ export interface TurnResult<Output = unknown> {
   readonly error?: ErrorRecord
   /** Why the last answer ended. */
   readonly finish?: TurnFinish
-  /** Text of the last answer. */
+  /** Text of the last answer; of the result that ended the turn, where one did. */
   readonly text: string
   /** The answer as the prompt's `output` says it, where the turn ended `done` and one was asked for. */
   readonly output?: Output
@@ -49,8 +49,22 @@ export interface TurnResult<Output = unknown> {
   readonly messages: readonly Message[]
 }
 
-/** What a turn tells while it runs: events of the log, and the chunks of answers, which the log does not hold. */
-export type TurnEvent = SessionEvent | Chunk
+/** A call begins to run. Told on the handle alone: in the log its `tool/start` stands, with the place of the call. */
+export interface ToolStart {
+  readonly type: 'tool-start'
+  /** The seq of the `assistant/message` that has the call, and its place among that message's calls. */
+  readonly assistant: number
+  readonly index: number
+  readonly id: string
+  /** The tool's. */
+  readonly name: string
+  /** The model's own text, and what it says. */
+  readonly arguments: string
+  readonly input: JsonObject
+}
+
+/** What a turn tells while it runs: events of the log, and what no log holds: chunks of answers, calls that begin, and their progress. */
+export type TurnEvent = SessionEvent | Chunk | ToolStart | ProgressPiece
 
 /**
  * A prompt on its way through its turn. Not a thenable: `await handle.result`.

@@ -1,4 +1,5 @@
 import type { Context } from 'cordis'
+import { type Timer, startTimer } from '../seams/timer.ts'
 import { authoredBy, kScope, scopePlugin } from '../seams/owner.ts'
 
 /** The contexts whose plugins, listeners and tools serve one agent alone, and go with it. Its fiber is made on first use. */
@@ -22,7 +23,15 @@ export class AgentScope {
     return ctx
   }
 
-  async dispose(): Promise<void> {
+  /** False where its plugins take longer than so many milliseconds to end: they are not waited for any more. */
+  async disposeWithin(milliseconds: number): Promise<boolean> {
+    let timer: Timer
+    const late = new Promise<false>((resolve) => (timer = startTimer(milliseconds, () => resolve(false))))
+    return Promise.race([this.dispose(), late]).finally(() => clearTimeout(timer))
+  }
+
+  private async dispose(): Promise<true> {
     await this.scoped?.fiber.dispose()
+    return true
   }
 }

@@ -1,18 +1,16 @@
 import type { Context } from 'cordis'
-import { type CallConfig, type ContributionInput, type Owner, isA, messageOf } from '@headrace/message'
+import { type ContributionInput, type Owner, isA, messageOf } from '@headrace/message'
 import type { ErrorRecord, Session, SessionEvent, SessionStore, ToolChoice, TurnReason } from '@headrace/session'
 import type { RequestBudget } from '@headrace/tokens'
 import type { Agent } from '../contract/agent.ts'
 import { CancelledError, ParkedError, toRecord } from '../contract/error.ts'
-import type { ContextProvider } from '../contract/options.ts'
 import type { Settings } from '../contract/settings.ts'
-import type { TurnHandle, TurnResult } from '../contract/turn.ts'
+import type { TurnEvent, TurnHandle, TurnResult } from '../contract/turn.ts'
 import type { Departures } from '../seams/hooks.ts'
+import { Outcomes } from '../seams/outcome.ts'
 import { Reporter } from '../seams/report.ts'
 import { Seams } from '../seams/seams.ts'
-import { type Timer, startTimer } from '../seams/timer.ts'
 import type { AdapterRegistry } from '../turn/adapters.ts'
-import type { Attendance } from '../turn/attendance.ts'
 import { ConfigSeed } from '../turn/config-seed.ts'
 import type { RunningTurn, TurnHost } from '../turn/host.ts'
 import { InstanceHeader } from '../turn/instance-header.ts'
@@ -25,48 +23,13 @@ import type { SystemRegistry } from '../turn/system-registry.ts'
 import type { ToolRegistry } from '../turn/tool-registry.ts'
 import { AgentScope } from './agent-scope.ts'
 import { AgentView } from './agent.ts'
+import type { CoreOptions } from './core-options.ts'
 import { TurnCosts } from './costs.ts'
 import { Driver } from './driver.ts'
 import { type PendingTurn, lastFinish, parkedResult, resultOf, withdrawnResult } from './handle.ts'
 import { Inbox } from './inbox.ts'
 import { SaidKeys } from './said-keys.ts'
 import { SideRequests } from './side-requests.ts'
-import type { TurnSlots } from './turn-slots.ts'
-
-/** What an app's agents share. */
-export interface Shared {
-  /** Of the service: where seams are dispatched. */
-  readonly ctx: Context
-  readonly llm: AdapterRegistry
-  readonly tools: ToolRegistry
-  readonly system: SystemRegistry
-  readonly departures: Departures
-  readonly slots: TurnSlots
-  readonly attendance: Attendance
-}
-
-/** What an agent is made of. */
-export interface CoreOptions extends Shared {
-  /** Of whoever created it. */
-  readonly home: Context
-  readonly session: Session
-  readonly store: SessionStore
-  readonly settings: Settings
-  /** Which of the app's tools it has. */
-  readonly choice: ToolChoice | undefined
-  readonly cwd: string
-  /** Fills what nobody said. */
-  readonly defaults: Partial<CallConfig>
-  /** Beats the log on this instance's first request (L6). */
-  readonly explicit: Partial<CallConfig>
-  /** Asked once at every `turn/start`; what a prompt brings itself wins. */
-  readonly context?: ContextProvider | undefined
-  readonly budget?: RequestBudget | undefined
-  /** A log that others wrote: the queue waits for `wake()`. */
-  readonly resumed: boolean
-  /** A log that was copied from another session: it sends that one's prefix. */
-  readonly forked: boolean
-}
 
 /** A live driver of one session: what the signed {@link Agent}s of all plugins share. */
 export class AgentCore implements TurnHost {
@@ -81,6 +44,7 @@ export class AgentCore implements TurnHost {
   readonly departures: Departures
   readonly reporter: Reporter
   readonly seams: Seams
+  readonly outcomes: Outcomes
   readonly header: InstanceHeader
   readonly contexts: RunContexts
   readonly inbox: Inbox
@@ -123,10 +87,9 @@ export class AgentCore implements TurnHost {
     this.blobs = { blob: (digest) => store.getBlob(this.id, digest) }
     const view = (plugin: string): Agent => this.view(plugin)
     this.reporter = new Reporter(ctx, this.id, view, settings.strict, (data) => void session.append({ type: 'agent/override', data }))
-    this.seams = new Seams({
-      ctx, agent: this.id, view, departures: this.departures, reporter: this.reporter,
-      deadline: settings.seamTimeout, toolOutput: settings.limits.toolOutput,
-    })
+    this.outcomes = new Outcomes(settings.limits, (bytes) => this.putBlob(bytes))
+    const { id: agent, departures, reporter, outcomes } = this
+    this.seams = new Seams({ ctx, agent, view, departures, reporter, deadline: settings.seamTimeout, outcomes })
     this.header = new InstanceHeader(session, new ConfigSeed(session, options.defaults, options.explicit), this.reporter, options.forked)
     this.contexts = new RunContexts(session, this.reporter, options.context)
     this.inbox = new Inbox({
@@ -145,8 +108,9 @@ export class AgentCore implements TurnHost {
       fail: (error) => this.fail(error),
     })
     session.live.onError = (error) => this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session.live', problem: messageOf(error) })
-    session.live.on('event', (event) => this.tell(event))
-    session.live.on('chunk', (chunk) => { for (const pending of this.following) pending.push(chunk) })
+    session.live.on('event', (event) => this.take(event))
+    session.live.on('chunk', (chunk) => this.tell(chunk))
+    session.live.on('piece', (piece) => void (piece.type === 'progress' && this.tell(piece)))
   }
 
   /** The agent as a plugin sees it: what it adds is signed with the plugin's name. */
@@ -242,10 +206,7 @@ export class AgentCore implements TurnHost {
   /** Ends the agent's own plugins; one whose end waits for the agent's does not hold it up. */
   private async endScope(): Promise<void> {
     const { grace } = this.settings
-    let timer: Timer
-    const late = new Promise<'late'>((resolve) => (timer = startTimer(grace, () => resolve('late'))))
-    const ended = await Promise.race([this.scope.dispose(), late]).finally(() => clearTimeout(timer))
-    if (ended === 'late') this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'agent.ctx', problem: `its plugins did not end within ${grace} ms; the agent ended without them` })
+    if (!(await this.scope.disposeWithin(grace))) this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'agent.ctx', problem: `its plugins did not end within ${grace} ms; the agent ended without them` })
   }
 
   follow(prompt: number | undefined): void {
@@ -255,8 +216,7 @@ export class AgentCore implements TurnHost {
 
   /** A plugin's steer: it follows the turn that runs, or waits for the next one. */
   steer(message: ContributionInput, owner: Owner): TurnHandle {
-    const [running] = this.running ? this.following : []
-    return this.inbox.steer(message, owner, running)
+    return this.inbox.steer(message, owner, this.running ? [...this.following][0] : undefined)
   }
 
   /** Steers that waited follow the turn. */
@@ -295,11 +255,15 @@ export class AgentCore implements TurnHost {
     this.following.clear()
   }
 
-  private tell(event: SessionEvent): void {
+  tell(event: TurnEvent): void {
+    for (const pending of this.following) pending.push(event)
+  }
+
+  private take(event: SessionEvent): void {
     if (event.type === 'prompt/withdrawn') this.driver.reconsider()
     if (event.type === 'surface/rewind') this.inbox.dropSteers('the history was rewound to where it was not there')
     this.contexts.log.apply(event)
-    for (const pending of this.following) pending.push(event)
+    this.tell(event)
     if (event.type === 'assistant/message') this.saidKeys.look()
     this.seams.sessionEvent(event)
   }

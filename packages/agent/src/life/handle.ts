@@ -1,6 +1,7 @@
-import { NO_USAGE, addUsage, textOf } from '@headrace/message'
+import { NO_USAGE, addUsage } from '@headrace/message'
 import type { Session, SessionEvent, TurnFinish } from '@headrace/session'
 import type { ParkedError } from '../contract/error.ts'
+import { answerText } from '../turn/answer-text.ts'
 import type { TurnEvent, TurnHandle, TurnResult } from '../contract/turn.ts'
 
 /** A handle, and the calls that feed it, which only the life that made it has (L14). */
@@ -64,14 +65,13 @@ export function joinTurn(running: PendingTurn, accepted: Promise<void>): TurnHan
 export function resultOf(session: Session, from: number, end: SessionEvent<'turn/end'>['data'], cost?: number): TurnResult {
   let usage = NO_USAGE
   let steps = 0
-  let text = ''
   for (const event of session.events(from)) {
     if (event.type === 'request/end' && event.data.usage) usage = addUsage(usage, event.data.usage)
     if (event.type === 'step/start') steps++
-    if (event.type === 'assistant/message') text = textOf(event.data.message)
   }
   const messages = Object.freeze(session.entriesSince(from).map((entry) => entry.message))
   const { reason, error, finish } = end
+  const text = answerText(session, from) ?? ''
   return { reason, text, usage, ...(cost !== undefined && { cost }), steps, messages, ...(error && { error }), ...(finish && { finish }) }
 }
 

@@ -1,56 +1,145 @@
-import { type ContentBlock, type OnRepair, type TextBlock, copyJson, messageOf, toContent, toWellFormed } from '@headrace/message'
-import { isList, isObject } from './guards.ts'
+import { type ContentBlock, type Json, type OnRepair, type TextBlock, copyJson, defined, messageOf, toContent, toWellFormed } from '@headrace/message'
 import type { ToolOutcome, ToolOutput } from '../contract/tool.ts'
+import { isList, isPlainObject, strayKey } from './guards.ts'
+import { MAX_PARTS, type PutBlob, isMcpPart, isMcpResult, toBlocks } from './mcp-content.ts'
+import { toToolJson } from './tool-json.ts'
 
-/**
- * What a tool gave back, in its one representation: well-formed, and bounded with a visible note.
- *
- * @param limit UTF-16 units of text; the middle of what is longer is cut
- */
-export function toOutcome(output: ToolOutput, at: string, limit: number, onRepair?: OnRepair): ToolOutcome {
-  if (isOutcome(output)) return output
-  const failed = isObject(output) && output.error === true && 'content' in output
-  // Of a listener that changed what `next()` gave it.
-  const changed = isObject(output) && Object.keys(output).join() === 'content' && isBlocks(output.content)
-  const content = failed || changed ? output.content : output
-  return outcomeOf(bound(readContent(content, at, onRepair), limit), failed)
+/** What bounds an outcome, in UTF-16 units. */
+export interface OutcomeLimits {
+  /** Of its text: the middle of more is cut. */
+  readonly toolOutput: number
+  /** Of the JSON of its details: more is left out, and said. */
+  readonly toolDetails: number
+}
+
+/** What a tool's output says, before its content is read. */
+interface Said {
+  readonly content: unknown
+  readonly failed: boolean
+  readonly details?: unknown
+  readonly endTurn?: boolean | undefined
+}
+
+/** Reads what tools, and listeners in their place, give back: the one place where it all passes. */
+export class Outcomes {
+  private readonly limits: OutcomeLimits
+  private readonly putBlob: PutBlob
+
+  constructor(limits: OutcomeLimits, putBlob: PutBlob) {
+    this.limits = limits
+    this.putBlob = putBlob
+  }
+
+  /**
+   * What a tool gave back in its one representation: well-formed, and bounded with a visible note. At once, but where bytes are to be kept.
+   *
+   * @throws TypeError, MessageError for what can be no result, with the way out
+   */
+  read(output: ToolOutput, at: string, onRepair?: OnRepair): ToolOutcome | Promise<ToolOutcome> {
+    if (isOutcome(output)) return output
+    const said = saidBy(output)
+    const parts = mcpParts(said.content)
+    if (!parts) return this.outcome(said, readContent(said.content, at, onRepair), at, onRepair)
+    const blocks = toBlocks(parts.slice(0, MAX_PARTS), this.putBlob, at, onRepair)
+    return blocks.then((content) => this.outcome(said, [...content, ...leftOut(parts)], at, onRepair))
+  }
+
+  private outcome({ failed, details, endTurn }: Said, content: readonly ContentBlock[], at: string, onRepair?: OnRepair): ToolOutcome {
+    return outcomeOf(defined({
+      content: bound(content, this.limits.toolOutput),
+      error: failed ? true as const : undefined,
+      details: details === undefined ? undefined : this.details(details, at, onRepair),
+      endTurn: endTurn === true && !failed ? true as const : undefined,
+    }))
+  }
+
+  private details(value: unknown, at: string, onRepair?: OnRepair): Json {
+    const details = toToolJson(value, `details of ${at}`, onRepair)
+    const { length } = JSON.stringify(details)
+    const { toolDetails } = this.limits
+    return length <= toolDetails ? details : { omitted: `The details had ${length} characters; limits.toolDetails keeps ${toolDetails}.` }
+  }
 }
 
 const outcomes = new WeakSet<object>()
 
-function isOutcome(output: ToolOutput): output is ToolOutcome {
+function isOutcome(output: unknown): output is ToolOutcome {
   return typeof output === 'object' && output !== null && outcomes.has(output)
 }
 
-function outcomeOf(content: ToolOutcome['content'], failed: boolean): ToolOutcome {
-  const outcome: ToolOutcome = copyJson(failed ? { content, error: true } : { content })
-  outcomes.add(outcome)
-  return outcome
+function outcomeOf(outcome: ToolOutcome): ToolOutcome {
+  const ours = copyJson(outcome)
+  outcomes.add(ours)
+  return ours
 }
 
 /** An error the model is told of. */
 export function errorOutcome(text: string): ToolOutcome {
-  return outcomeOf([{ type: 'text', text: text.toWellFormed() }], true)
+  return outcomeOf({ content: [{ type: 'text', text: text.toWellFormed() }], error: true })
 }
 
-function readContent(value: unknown, at: string, onRepair?: OnRepair): ToolOutcome['content'] {
+function saidBy(output: ToolOutput): Said {
+  if (!isPlainObject(output)) return { content: output, failed: false }
+  if (isMcpResult(output)) {
+    const { content, isError, structuredContent } = output
+    const parts = isList(content) ? content : []
+    const isAlone = parts.length === 0 && structuredContent !== undefined
+    const details = structuredContent === undefined ? undefined : { structuredContent }
+    return { content: isAlone ? structuredContent : new McpParts(parts), failed: isError === true, details }
+  }
+  if (!saysMore(output)) return { content: output, failed: false }
+  const { content, error, details, endTurn } = output
+  return { content, failed: error === true, details, endTurn: endTurn === true }
+}
+
+/** An outcome as people write it: JSON of a tool's own may have a `content` too. */
+function saysMore(output: Record<string, unknown>): boolean {
+  const { content, error, endTurn } = output
+  if (!('content' in output) || strayKey(output, 'content', 'error', 'details', 'endTurn') !== undefined) return false
+  if (![error, endTurn].every((flag) => flag === undefined || typeof flag === 'boolean')) return false
+  return Object.keys(output).length > 1 || typeof content === 'string' || (isList(content) && (content.length === 0 || isContent(content)))
+}
+
+/** Marks the parts of a result that is known to be MCP's. */
+class McpParts {
+  readonly parts: readonly unknown[]
+
+  constructor(parts: readonly unknown[]) {
+    this.parts = parts
+  }
+}
+
+function mcpParts(content: unknown): readonly unknown[] | undefined {
+  if (content instanceof McpParts) return content.parts
+  return isList(content) && content.some(isMcpPart) && content.every((part) => isMcpPart(part) || isBlock(part)) ? content : undefined
+}
+
+function readContent(value: unknown, at: string, onRepair?: OnRepair): readonly ContentBlock[] {
   if (value === undefined) return []
   if (typeof value === 'string') return toContent(value, at, onRepair)
-  if (isBlocks(value)) return toContent(value, at, onRepair)
+  if (isList(value) && isContent(value)) return [...toContent(value.slice(0, MAX_PARTS), at, onRepair), ...leftOut(value)]
   try {
-    return toContent(toWellFormed(JSON.stringify(copyJson(value, at), null, 1), at, onRepair), at)
+    return toContent(toWellFormed(JSON.stringify(toToolJson(value, at, onRepair), null, 1), at, onRepair), at)
   } catch (error) {
     throw new TypeError(`The tool gave back what is not JSON: ${messageOf(error)}`, { cause: error })
   }
 }
 
-function isBlocks(value: unknown): boolean {
-  return isList(value) && value.length > 0 && value.every((block: unknown) => isObject(block) && CONTENT_TYPES.has(block.type))
+function isContent(value: readonly unknown[]): boolean {
+  return value.some(isBlock) && value.every((block) => isBlock(block) || typeof block === 'string')
+}
+
+function isBlock(block: unknown): boolean {
+  return isPlainObject(block) && CONTENT_TYPES.has(block.type)
 }
 
 const CONTENT_TYPES: ReadonlySet<unknown> = new Set<ContentBlock['type']>(['text', 'image', 'file'])
 
-function bound(content: ToolOutcome['content'], limit: number): ToolOutcome['content'] {
+function leftOut(parts: readonly unknown[]): ContentBlock[] {
+  return parts.length <= MAX_PARTS ? [] : [{ type: 'text', text: `[… ${parts.length - MAX_PARTS} parts left out …]` }]
+}
+
+function bound(content: readonly ContentBlock[], limit: number): readonly ContentBlock[] {
   let left = limit
   return content.map((block) => {
     if (block.type !== 'text') return block

@@ -9,12 +9,12 @@ import { decisionRule, describe, errorRule } from './decision-rule.ts'
 import type { ErrorDecision, StepDecision, Submission } from '../contract/events.ts'
 import { hasString, isPlainObject, strayKey } from './guards.ts'
 import { type Departures, type Hook, Hooks, pluginOfHook } from './hooks.ts'
-import { toOutcome } from './outcome.ts'
+import type { Outcomes } from './outcome.ts'
 import { type Reporter, emitGuarded, problemOf } from './report.ts'
 import { ownerOf } from './owner.ts'
 import { type SeamRule, type SeamRun, cancelled, dispatchSeam, unwrap } from './dispatch.ts'
 import { dispatchStream } from './stream-dispatch.ts'
-import type { Permission, CallDecision, ToolCall, ToolOutcome } from '../contract/tool.ts'
+import type { Permission, CallDecision, ToolCall, ToolOutcome, ToolOutput } from '../contract/tool.ts'
 import type { Step, Turn } from '../contract/turn.ts'
 
 const NOTHING: readonly never[] = Object.freeze([])
@@ -40,11 +40,11 @@ export class Seams {
   private readonly reporter: Reporter
   /** Milliseconds for a listener. */
   private readonly deadline: number
-  private readonly toolOutput: number
+  private readonly outcomes: Outcomes
 
   constructor(options: {
     ctx: Context; agent: string; view: (plugin: string) => Agent; departures: Departures; reporter: Reporter
-    deadline: number; toolOutput: number
+    deadline: number; outcomes: Outcomes
   }) {
     this.hooks = new Hooks(options.ctx)
     this.agent = options.agent
@@ -52,7 +52,7 @@ export class Seams {
     this.departures = options.departures
     this.reporter = options.reporter
     this.deadline = options.deadline
-    this.toolOutput = options.toolOutput
+    this.outcomes = options.outcomes
   }
 
   /** Who listens to a seam now. */
@@ -127,7 +127,7 @@ export class Seams {
     const rule: SeamRule<ToolOutcome> = {
       accept: (returned) => {
         if (returned === undefined) throw new TypeError('returned nothing, not an outcome')
-        return toOutcome(returned, `${call.name} result`, this.toolOutput)
+        return this.outcomes.read(returned as ToolOutput, `${call.name} result`)
       },
     }
     return this.dispatch('tools/execute', turn, [call], rule, run, limit, signal)
@@ -147,7 +147,7 @@ export class Seams {
         if (!isPlainObject(value) || strayKey(value, 'outcome', 'additionalContext') !== undefined) throw new TypeError(`returned ${describe(value)}, not { outcome?, additionalContext? }`)
         const contexts = mergeList(rewrap(value.additionalContext ?? NOTHING), from, others.contexts, { ...merge, called })
         if (value.outcome === undefined || value.outcome === others.outcome) return { ...others, contexts }
-        return { contexts, outcome: toOutcome(value.outcome, 'outcome', this.toolOutput), owner: ownerOf(pluginOfHook(from), undefined, 'post-execute') }
+        return { contexts, outcome: await this.outcomes.read(value.outcome as ToolOutput, 'outcome'), owner: ownerOf(pluginOfHook(from), undefined, 'post-execute') }
       },
     }
   }

@@ -1,4 +1,5 @@
 import { type AdapterRecord, type AssistantMessage, type Chunk, type Digest, type FinishReason, type JsonObject, type OnRepair, type ReasoningBlock, type TextBlock, type ToolCallBlock, type Usage, copyJson, defined, toWellFormed } from '@headrace/message'
+import type { AnswerPiece } from '@headrace/session'
 import { ModelError } from '../contract/error.ts'
 import { toChunk } from './chunk.ts'
 
@@ -23,6 +24,9 @@ export class AnswerDraft {
   response: { readonly id?: string; readonly model?: string } | undefined
   private readonly blocks: DraftBlock[] = []
   private readonly calls = new Map<number, Draft<ToolCallBlock>>()
+  /** Places in the message's content: of the blocks that will stand in it, in the order in which they began to. */
+  private readonly places = new Map<DraftBlock, number>()
+  private said: Omit<AnswerPiece, 'dispatch'> | undefined
   private size = 0
   private readonly limit: number
 
@@ -38,6 +42,7 @@ export class AnswerDraft {
    */
   add(given: unknown): Chunk | undefined {
     const chunk = toChunk(given)
+    this.said = undefined
     switch (chunk?.type) {
       case 'text':
       case 'reasoning': this.addText(chunk.type, chunk.text, chunk.metadata); break
@@ -57,13 +62,28 @@ export class AnswerDraft {
     return chunk
   }
 
+  /** What the last chunk added to the text of a block. */
+  get piece(): Omit<AnswerPiece, 'dispatch'> | undefined {
+    return this.said
+  }
+
   private addText(type: 'text' | 'reasoning', text: string, metadata?: JsonObject): void {
     this.grow(text)
     const last = this.blocks.at(-1)
     // A block's metadata comes at its end: what follows is another block, with a signature of its own.
     if (last?.type === type && !last.metadata) last.text += text
     else this.blocks.push({ type, text })
-    if (metadata) Object.assign(this.blocks.at(-1)!, { metadata })
+    const block = this.blocks.at(-1) as Draft<TextBlock> | Draft<ReasoningBlock>
+    if (metadata) Object.assign(block, { metadata })
+    if (block.text === '' && !metadata) return
+    const place = this.placeOf(block)
+    if (text !== '') this.said = { type, block: place, at: block.text.length - text.length, text }
+  }
+
+  private placeOf(block: DraftBlock): number {
+    let place = this.places.get(block)
+    if (place === undefined) this.places.set(block, (place = this.places.size))
+    return place
   }
 
   private addCall(chunk: Extract<Chunk, { type: 'tool-call' }>): void {
@@ -75,9 +95,14 @@ export class AnswerDraft {
     }
     this.grow(`${chunk.id ?? ''}${chunk.name ?? ''}${chunk.arguments ?? ''}`)
     if (chunk.id) call.id = chunk.id
+    const isNamed = call.name === '' && chunk.name !== undefined && chunk.name !== ''
     if (chunk.name) call.name = chunk.name
     if (chunk.arguments) call.arguments += chunk.arguments
     if (chunk.metadata) call.metadata = chunk.metadata
+    if (call.name === '') return
+    const text = isNamed ? call.arguments : (chunk.arguments ?? '')
+    // Told by its name before it has any arguments.
+    if (isNamed || text !== '') this.said = { type: 'arguments', block: this.placeOf(call), at: call.arguments.length - text.length, text, name: call.name }
   }
 
   private grow(text: string): void {

@@ -1,8 +1,8 @@
-import { type ToolMessage, callsOf, copyJson, defined, isA, messageOf } from '@headrace/message'
-import { type CallOutcome, type EventDraft, type Signed, honestResult } from '@headrace/session'
+import { type Json, type ToolMessage, callsOf, copyJson, defined, isA, messageOf } from '@headrace/message'
+import { type CallOutcome, type EventDraft, type SessionEvent, type Signed, honestResult } from '@headrace/session'
 import { CancelledError, SeamError } from '../contract/error.ts'
 import { wireOrder } from '../seams/contribution.ts'
-import { errorOutcome, toOutcome } from '../seams/outcome.ts'
+import { errorOutcome } from '../seams/outcome.ts'
 import { cancelled } from '../seams/dispatch.ts'
 import type { Finished } from '../seams/seams.ts'
 import type { ToolCall, ToolOutcome, ToolRun } from '../contract/tool.ts'
@@ -13,9 +13,11 @@ import { type Timer, abortController, startTimer } from '../seams/timer.ts'
 import { ToolQuestions } from './tool-questions.ts'
 import type { Turn } from '../contract/turn.ts'
 import type { TurnHost } from './host.ts'
+import { CallProgress } from './progress.ts'
+import { drive } from './yielding.ts'
 
 /** What a batch needs of its agent. */
-type CallHost = JudgeHost & Pick<TurnHost, 'departures' | 'tools' | 'llm'>
+type CallHost = JudgeHost & Pick<TurnHost, 'departures' | 'tools' | 'llm' | 'outcomes' | 'tell'>
 
 /** A call that may run: judged, with its arguments as the tool takes them. */
 interface Allowed {
@@ -109,8 +111,12 @@ export class CallBatch {
     if (this.turn.signal.aborted) throw cancelled(this.turn.signal)
   }
 
-  private async runOne({ call, entry, input }: Allowed): Promise<void> {
-    const outcome = await this.execute(call, entry, input)
+  private async runOne(item: Allowed): Promise<void> {
+    const { assistant } = this
+    const { call } = item
+    this.host.tell(Object.freeze({ type: 'tool-start', assistant, ...call }))
+    const progress = this.progressOf(call)
+    const outcome = await this.execute(item, progress).finally(() => progress.end())
     // Abandoned: the end of the step says that its outcome is unknown.
     if (!outcome) return
     const { reporter, seams } = this.host
@@ -121,15 +127,24 @@ export class CallBatch {
     } catch (error) {
       if (!this.turn.signal.aborted) broken = error as SeamError
     }
-    this.finish(call, finished, finished.outcome.error ? 'error' : 'done')
+    this.finish(call, finished, finished.outcome.error ? 'error' : 'done', progress.last)
     if (broken && reporter.strict) throw broken
     if (broken) reporter.failed(broken, 'tools/post-execute')
   }
 
-  private async execute(call: ToolCall, entry: ToolEntry, input: unknown): Promise<ToolOutcome | undefined> {
+  private progressOf({ index }: ToolCall): CallProgress {
+    const { assistant, host: { session } } = this
+    const event = session.at(assistant) as SessionEvent<'assistant/message'>
+    const { dispatch, message } = event.data
+    const block = message.content.indexOf(callsOf(message)[index]!)
+    return new CallProgress({ dispatch, block, assistant, index }, this.host.llm.keys, (piece) => session.live.emit('piece', piece))
+  }
+
+  private async execute(item: Allowed, progress: CallProgress): Promise<ToolOutcome | undefined> {
+    const { call, entry } = item
     try {
       const limit = entry.definition.timeout ?? this.host.settings.toolTimeout
-      return await this.host.seams.execute(this.turn, call, limit, this.abandon.signal, () => this.perform(call, entry, input, limit))
+      return await this.host.seams.execute(this.turn, call, limit, this.abandon.signal, () => this.perform(item, limit, progress))
     } catch (error) {
       if (this.abandon.signal.aborted) return undefined
       if (isA(error, SeamError)) this.host.reporter.failed(error, 'tools/execute')
@@ -138,8 +153,8 @@ export class CallBatch {
   }
 
   /** Runs the tool itself, against its clock, the turn, and the departure of its plugin. */
-  private perform(call: ToolCall, entry: ToolEntry, input: unknown, limit: number): Promise<ToolOutcome> {
-    const { settings, departures, tools } = this.host
+  private perform({ call, entry, input }: Allowed, limit: number, progress: CallProgress): Promise<ToolOutcome> {
+    const { settings, departures, tools, outcomes } = this.host
     // It was there when it was judged; others were judged since, and a listener may have waited.
     if (!tools.has(entry)) return Promise.resolve(errorOutcome(goneText(call.name)))
     if (this.turn.signal.aborted) return Promise.resolve(errorOutcome(`The tool ${call.name} was not run: the turn was cancelled.`))
@@ -164,10 +179,12 @@ export class CallBatch {
       const run: ToolRun = {
         agent: this.host.view(entry.plugin), turn: this.turn, call, signal: own.signal,
         ask: (question) => asking.ask(question, clock),
+        progress: (state) => progress.replace(state), output: (text) => progress.append(text),
       }
       const repaired = (at: string): void => this.host.reporter.report({ kind: 'repaired', plugin: entry.plugin, seam: 'tools/execute', problem: `${at} had a lone surrogate; it was replaced` })
       Promise.resolve().then(() => entry.definition.execute(input as never, run))
-        .then((output) => toOutcome(output, `result of ${call.name}`, settings.limits.toolOutput, repaired))
+        .then((output) => drive(output, own.signal, run.progress))
+        .then((output) => outcomes.read(output, `result of ${call.name}`, repaired))
         .then(resolve, (error: unknown) => resolve(errorOutcome(messageOf(error))))
     })
     return racing.finally(() => {
@@ -179,9 +196,9 @@ export class CallBatch {
     })
   }
 
-  private finish(call: Pick<ToolCall, 'id' | 'name' | 'index'>, { outcome, owner, contexts }: Finished, kind: CallOutcome): void {
-    const { error } = outcome
-    const content = this.host.llm.keys.redactJson(outcome.content)
+  private finish(call: Pick<ToolCall, 'id' | 'name' | 'index'>, { outcome, owner, contexts }: Finished, kind: CallOutcome, progress?: Json): void {
+    const { error, endTurn } = outcome
+    const { content, details } = this.host.llm.keys.redactJson({ content: outcome.content, details: outcome.details ?? null })
     const message: ToolMessage = copyJson({ role: 'tool', content: [{ type: 'tool-result', id: call.id, name: call.name, content, ...(error && { error }) }] } as const)
     const additionalContext: readonly Signed<Finished['contexts'][number]['message']>[] = wireOrder(contexts).map(({ message: context, owner }) => ({ message: context, owner }))
     this.host.session.append({
@@ -189,6 +206,7 @@ export class CallBatch {
       data: defined({
         assistant: this.assistant, index: call.index, message, outcome: kind, owner,
         additionalContext: additionalContext.length > 0 ? additionalContext : undefined,
+        details: outcome.details === undefined ? undefined : details, progress, endTurn,
       }),
     })
   }

@@ -6,9 +6,10 @@ import type { AdapterTools } from '../contract/adapter.ts'
 import type { Agent } from '../contract/agent.ts'
 import type { ParkedError } from '../contract/error.ts'
 import type { Settings } from '../contract/settings.ts'
-import type { Turn } from '../contract/turn.ts'
+import type { ToolStart, Turn } from '../contract/turn.ts'
 import type { Countdown } from '../seams/countdown.ts'
 import type { Departures } from '../seams/hooks.ts'
+import type { Outcomes } from '../seams/outcome.ts'
 import type { Reporter } from '../seams/report.ts'
 import type { Seams } from '../seams/seams.ts'
 import type { AdapterRegistry } from './adapters.ts'
@@ -54,6 +55,10 @@ export interface TurnHost {
   readonly questions: Questions
   readonly blobs: Pick<AdapterTools, 'blob'>
   running: RunningTurn | undefined
+  /** Reads what tools give back. */
+  readonly outcomes: Outcomes
+  /** Tells whoever follows the turn what the log does not hold. */
+  tell(event: ToolStart): void
   /** The agent as a plugin sees it. */
   view(plugin: string): Agent
   /** Takes a prompt's handle into the turn; gives the turn its own where no prompt woke it. */

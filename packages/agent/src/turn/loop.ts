@@ -251,6 +251,8 @@ export class Loop {
       await pull(seams.stream(turn, request, () => llm.stream(request)), turn.signal, (given) => {
         const chunk = draft.add(given)
         if (chunk) session.live.emit('chunk', chunk)
+        const { piece } = draft
+        if (piece) session.live.emit('piece', Object.freeze({ dispatch, ...piece }))
       })
       if (!draft.finish) throw new ModelError({ kind: 'network', message: 'the answer ended before it was complete' })
       message = draft.message(boundary, repaired)

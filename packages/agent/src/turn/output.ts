@@ -1,6 +1,7 @@
-import { messageOf, textOf, toContribution } from '@headrace/message'
+import { messageOf, toContribution } from '@headrace/message'
 import type { Session } from '@headrace/session'
 import { AgentError } from '../contract/error.ts'
+import { answerText } from './answer-text.ts'
 import type { Parameters } from './parameters.ts'
 
 /** Signs what the loop tells the model of an answer that does not fit. */
@@ -11,16 +12,13 @@ export type Output = { readonly value: unknown } | { readonly problem: string }
 
 /** Reads the newest answer since an event as JSON of a schema. */
 export function readOutput(session: Session, from: number, schema: Parameters): Output {
-  for (let seq = session.length - 1; seq >= from; seq--) {
-    const event = session.at(seq)
-    if (event?.type !== 'assistant/message') continue
-    try {
-      return { value: schema.parse(JSON.parse(textOf(event.data.message))) }
-    } catch (error) {
-      return { problem: messageOf(error) }
-    }
+  const text = answerText(session, from)
+  if (text === undefined) return { problem: 'there is no answer' }
+  try {
+    return { value: schema.parse(JSON.parse(text)) }
+  } catch (error) {
+    return { problem: messageOf(error) }
   }
-  return { problem: 'there is no answer' }
 }
 
 /**

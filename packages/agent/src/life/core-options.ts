@@ -1,0 +1,47 @@
+import type { Context } from 'cordis'
+import type { CallConfig } from '@headrace/message'
+import type { Session, SessionStore, ToolChoice } from '@headrace/session'
+import type { RequestBudget } from '@headrace/tokens'
+import type { ContextProvider } from '../contract/options.ts'
+import type { Settings } from '../contract/settings.ts'
+import type { Departures } from '../seams/hooks.ts'
+import type { AdapterRegistry } from '../turn/adapters.ts'
+import type { Attendance } from '../turn/attendance.ts'
+import type { SystemRegistry } from '../turn/system-registry.ts'
+import type { ToolRegistry } from '../turn/tool-registry.ts'
+import type { TurnSlots } from './turn-slots.ts'
+
+/** What an app's agents share. */
+export interface Shared {
+  /** Of the service: where seams are dispatched. */
+  readonly ctx: Context
+  readonly llm: AdapterRegistry
+  readonly tools: ToolRegistry
+  readonly system: SystemRegistry
+  readonly departures: Departures
+  readonly slots: TurnSlots
+  readonly attendance: Attendance
+}
+
+/** What an agent is made of. */
+export interface CoreOptions extends Shared {
+  /** Of whoever created it. */
+  readonly home: Context
+  readonly session: Session
+  readonly store: SessionStore
+  readonly settings: Settings
+  /** Which of the app's tools it has. */
+  readonly choice: ToolChoice | undefined
+  readonly cwd: string
+  /** Fills what nobody said. */
+  readonly defaults: Partial<CallConfig>
+  /** Beats the log on this instance's first request (L6). */
+  readonly explicit: Partial<CallConfig>
+  /** Asked once at every `turn/start`; what a prompt brings itself wins. */
+  readonly context?: ContextProvider | undefined
+  readonly budget?: RequestBudget | undefined
+  /** A log that others wrote: the queue waits for `wake()`. */
+  readonly resumed: boolean
+  /** A log that was copied from another session: it sends that one's prefix. */
+  readonly forked: boolean
+}
