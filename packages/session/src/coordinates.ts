@@ -42,12 +42,13 @@ export class Coordinates {
     if (data.purpose !== undefined) return
     const { turn: number, step, attempt } = data
     const here = turn?.step
+    const last = this.attempt
+    this.attempt = Math.max(last, attempt ?? 0)
+    this.attempts.add(seq)
     if (number !== undefined && number !== turn?.number) throw new LogError(`it says turn ${number}, and stands in ${turn ? `turn ${turn.number}` : 'none'}`, seq, 'LOG_DIFFERS')
     if (step !== undefined && step !== here?.number) throw new LogError(`it says step ${step}, and stands in ${here ? `step ${here.number}` : 'none'}`, seq, 'LOG_DIFFERS')
     // Attempts may skip a number: one that could not be sent has no dispatch.
-    if (attempt !== undefined && attempt <= this.attempt) throw new LogError(`it says attempt ${attempt}, behind attempt ${this.attempt}`, seq, 'LOG_DIFFERS')
-    this.attempt = attempt ?? this.attempt
-    this.attempts.add(seq)
+    if (attempt !== undefined && attempt <= last) throw new LogError(`it says attempt ${attempt}, behind attempt ${last}`, seq, 'LOG_DIFFERS')
   }
 
   /** In a step without a dispatch it is nobody's: such a log was written by hand. */

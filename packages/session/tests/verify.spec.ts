@@ -315,6 +315,40 @@ describe('verifyLog', () => {
     expect(looks).toBe(1)
   })
 
+  it('goes on behind a difference: blobs, places, and what it could not compare', async () => {
+    const whole = everyKind()
+    const seqOf = (type: string, index = 0): number => whole.events.filter((event) => event.type === type)[index]!.seq
+    const change = (events: readonly SessionEvent[], seq: number, more: object): readonly SessionEvent[] => altered(events, seq, (data: object) => ({ ...data, ...more }))
+    const [end, start, refused] = [seqOf('step/end'), seqOf('tool/start', 1), seqOf('letter/refused')]
+    let events = change(whole.events, end, { digest: digest.replace(/^./, '0') })
+    events = change(events, start, { index: 0 })
+    events = change(events, refused, { letter: 'l1', blobs: [digest] })
+    const load = async function* (): AsyncGenerator<readonly SessionEvent[]> { yield events }
+    const found = await verifyLog({ load, getBlob: async () => undefined }, 'demo')
+    const seqs = [found.difference!, ...found.more!].map(({ seq }) => seq)
+    expect(seqs).toEqual([...seqs].sort((a, b) => a - b))
+    expect(seqs).toEqual(expect.arrayContaining([end, start, refused]))
+    expect(found.difference).toEqual(verify(events).difference)
+    expect(found.unseen).toEqual({ requests: whole.events.filter(({ seq, type }) => type === 'request/dispatch' && seq > end).length })
+    expect(found.blobs).toBeGreaterThan(0)
+  })
+
+  it('looks at the blobs behind an event that cannot be rebuilt, and in front of what cannot be read, and lists no more than it can show', async () => {
+    const log = new LogBuilder()
+    log.add('session/title', { title: 'A', owner: 'app' })
+    for (let index = 0; index < 40; index++) log.add('session/title', { title: 'A', owner: 'app', blobs: [sha256(`${index}`)] } as never)
+    const load = async function* (): AsyncGenerator<readonly SessionEvent[]> {
+      yield log.parsed.map((event) => (event.seq === 1 ? { ...event, type: 'turn/end', data: { turn: 3, reason: 'done', settled: 0 } } : event))
+      throw new StoreError('line 50 cannot be read')
+    }
+    const found = await verifyLog({ load, getBlob: async () => undefined }, 'demo')
+    expect(found).toMatchObject({ difference: { seq: 1 }, blobs: 40, unseen: { events: 40, differences: 20, unread: 'line 50 cannot be read' } })
+    expect(found.more).toHaveLength(20)
+    await expect(verifyLog({ load, getBlob: async () => { throw new StoreError('EIO') } }, 'demo')).rejects.toThrow('EIO')
+    const sound = async function* (): AsyncGenerator<readonly SessionEvent[]> { throw new StoreError('line 1 cannot be read') }
+    await expect(verifyLog({ load: sound, getBlob: async () => undefined }, 'demo')).rejects.toThrow('line 1 cannot be read')
+  })
+
   it.each([
     ['that is not there', async () => undefined, `names the blob ${digest}, which is not there`],
     ['that was changed', async () => new Uint8Array([1, 2, 4]), `names the blob ${digest}, whose bytes have another digest`],

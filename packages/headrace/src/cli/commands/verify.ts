@@ -1,5 +1,5 @@
 import { readLog } from '@headrace/plugin-store-jsonl'
-import { type LogVerification, verifyLog } from '@headrace/session'
+import { type LogVerification, type Unseen, verifyLog } from '@headrace/session'
 import { DONE, FAILED } from '../base/error.ts'
 import { type Log, type StoreOptions, findLog, storeOf } from '../base/store.ts'
 import type { Terminal } from '../show/terminal.ts'
@@ -29,15 +29,29 @@ export async function verify(what: string, options: VerifyOptions, terminal: Ter
 
 function tell(
   { title }: Log,
-  { requests, events, chain, blobs, difference }: LogVerification,
+  { requests, events, chain, blobs, difference, more = [], unseen }: LogVerification,
   { digest }: VerifyOptions,
   terminal: Terminal,
 ): void {
-  if (difference)
-    return terminal.print(`differs: ${title}: event ${difference.seq}: ${difference.what.replace(/^event \d+: /, '')}`)
+  if (difference) {
+    for (const { seq, what } of [difference, ...more]) terminal.print(`differs: ${title}: event ${seq}: ${what.replace(/^event \d+: /, '')}`)
+    for (const what of unseenWords(unseen)) terminal.warn(`headrace: not looked at: ${what}`)
+    return
+  }
   const named = blobs === 0 ? '' : `, ${blobs} blob${blobs === 1 ? ' is' : 's are'} there`
   terminal.print(
     `ok: ${requests} request${requests === 1 ? '' : 's'} of ${events} event${events === 1 ? '' : 's'} rebuild${requests === 1 ? 's' : ''} byte for byte${named} (${title})`,
   )
   if (digest) terminal.print(chain)
+}
+
+/** What a difference kept from being looked at. */
+function unseenWords({ differences = 0, requests = 0, events = 0, unread }: Unseen = {}): readonly string[] {
+  const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
+  return [
+    ...(requests > 0 ? [`${many(requests, 'request')}, for the history in front is another`] : []),
+    ...(events > 0 ? [`${many(events, 'event')} behind one that cannot be rebuilt, but for the blobs they name`] : []),
+    ...(unread === undefined ? [] : [`what stands behind: ${unread}`]),
+    ...(differences > 0 ? [`${many(differences, 'further difference')}`] : []),
+  ]
 }
