@@ -318,7 +318,8 @@ describe('verifyLog', () => {
   it('goes on behind a difference: blobs, places, and what it could not compare', async () => {
     const whole = everyKind()
     const seqOf = (type: string, index = 0): number => whole.events.filter((event) => event.type === type)[index]!.seq
-    const change = (events: readonly SessionEvent[], seq: number, more: object): readonly SessionEvent[] => altered(events, seq, (data: object) => ({ ...data, ...more }))
+    const change = (events: readonly SessionEvent[], seq: number, more: object): readonly SessionEvent[] =>
+      altered(events, seq, (data: object) => ({ ...data, ...more }))
     const [end, start, refused] = [seqOf('step/end'), seqOf('tool/start', 1), seqOf('letter/refused')]
     let events = change(whole.events, end, { digest: digest.replace(/^./, '0') })
     events = change(events, start, { index: 0 })
@@ -345,7 +346,10 @@ describe('verifyLog', () => {
     expect(found).toMatchObject({ difference: { seq: 1 }, blobs: 40, unseen: { events: 40, differences: 20, unread: 'line 50 cannot be read' } })
     expect(found.more).toHaveLength(20)
     await expect(verifyLog({ load, getBlob: async () => { throw new StoreError('EIO') } }, 'demo')).rejects.toThrow('EIO')
-    const sound = async function* (): AsyncGenerator<readonly SessionEvent[]> { throw new StoreError('line 1 cannot be read') }
+    const sound = async function* (): AsyncGenerator<readonly SessionEvent[]> {
+      yield []
+      throw new StoreError('line 1 cannot be read')
+    }
     await expect(verifyLog({ load: sound, getBlob: async () => undefined }, 'demo')).rejects.toThrow('line 1 cannot be read')
   })
 

@@ -1,2 +1,3 @@
 export * from './plugin.ts'
+export type { LostEvents, Salvaged } from './salvage.ts'
 export { SqliteStore, type SqliteStoreOptions } from './store.ts'

@@ -46,6 +46,9 @@ export class Statements {
   readonly insert: Statement<[key: number, seq: number, json: string, sum: number]>
   readonly rows: Statement<[key: number, from: number, end: number], Row>
   readonly last: Statement<[key: number], Row>
+  /** Where the rows of events stand, from a rowid on, without their index. */
+  readonly rowsFrom: Statement<[rowid: number], { readonly rowid: number; readonly session: number; readonly seq: number }>
+  readonly row: Statement<[rowid: number], Row>
   readonly removeEvents: Statement<[key: number]>
   readonly blob: Statement<[key: number, digest: string], { readonly bytes: Uint8Array }>
   readonly putBlob: Statement<[key: number, digest: string, bytes: Uint8Array]>
@@ -78,6 +81,8 @@ export class Statements {
     this.insert = handle.prepare('INSERT INTO events (session, seq, json, sum) VALUES (?, ?, ?, ?)')
     this.rows = handle.prepare(`SELECT ${ROW} FROM events WHERE session = ? AND seq >= ? AND seq < ? ORDER BY seq`)
     this.last = handle.prepare(`SELECT ${ROW} FROM events WHERE session = ? ORDER BY seq DESC LIMIT 1`)
+    this.rowsFrom = handle.prepare('SELECT rowid AS rowid, session, seq FROM events NOT INDEXED WHERE rowid >= ? ORDER BY rowid')
+    this.row = handle.prepare(`SELECT ${ROW} FROM events NOT INDEXED WHERE rowid = ?`)
     this.removeEvents = handle.prepare('DELETE FROM events WHERE session = ?')
     this.blob = handle.prepare('SELECT bytes FROM blobs WHERE session = ? AND digest = ?')
     this.putBlob = handle.prepare('INSERT OR REPLACE INTO blobs (session, digest, bytes) VALUES (?, ?, ?)')

@@ -1,4 +1,4 @@
-import { type Digest, type HeadraceError, sha256 } from '@headrace/message'
+import { type Digest, sha256 } from '@headrace/message'
 import {
   type Cursor, type FollowOptions, type Followed, type Holder, type Lease, type Letter, type LetterDraft,
   type ListFilter, type Posted, type SessionCard, type SessionEvent, SessionExistsError, SessionNotFoundError,
@@ -12,6 +12,7 @@ import { giveBack, refuseIfHeld } from './hold.ts'
 import { SqliteLease } from './lease.ts'
 import { keepLetter, lettersOf, mailboxOf, ring } from './mail.ts'
 import { checkEnd, readBatches, readBehind, readBetween } from './reader.ts'
+import { type Salvaged, salvageEvents } from './salvage.ts'
 import type { SessionRow } from './statements.ts'
 
 /** Options of a `SqliteStore`. */
@@ -94,22 +95,17 @@ export class SqliteStore implements SessionStore {
     })
   }
 
-  async *load(id: string): AsyncIterable<readonly SessionEvent[]> {
-    checkSessionId(id)
-    try {
-      yield* readBatches(id, () => this.database())
-    } catch (error) {
-      throw this.failed(`session ${id}: cannot read it in ${this.file}`, error)
-    }
+  load(id: string): AsyncIterable<readonly SessionEvent[]> {
+    return this.reading(id, () => readBatches(id, () => this.database()))
   }
 
-  async *read(id: string, from: number, to: number): AsyncIterable<readonly SessionEvent[]> {
-    checkSessionId(id)
-    try {
-      yield* readBetween(id, from, to, () => this.database())
-    } catch (error) {
-      throw this.failed(`session ${id}: cannot read it in ${this.file}`, error)
-    }
+  read(id: string, from: number, to: number): AsyncIterable<readonly SessionEvent[]> {
+    return this.reading(id, () => readBetween(id, from, to, () => this.database()))
+  }
+
+  /** Every sound event of a damaged log, and what is lost, in its place. @throws SessionNotFoundError, StoreError */
+  salvage(id: string): AsyncIterable<Salvaged> {
+    return this.reading(id, () => salvageEvents(id, () => this.database()))
   }
 
   follow(id: string, options: FollowOptions = {}): AsyncIterable<Followed> {
@@ -220,6 +216,15 @@ export class SqliteStore implements SessionStore {
     })
   }
 
+  private async *reading<T>(id: string, read: () => AsyncIterable<T>): AsyncIterable<T> {
+    checkSessionId(id)
+    try {
+      yield* read()
+    } catch (error) {
+      throw failureOf(this.file, `session ${id}: cannot read it in ${this.file}`, error)
+    }
+  }
+
   private database(): Promise<Database> {
     return this.connection.database()
   }
@@ -238,7 +243,7 @@ export class SqliteStore implements SessionStore {
     try {
       yield* readBehind(database, row, from, lease?.durable)
     } catch (error) {
-      throw this.failed(`session ${id}: cannot follow it in ${this.file}`, error)
+      throw failureOf(this.file, `session ${id}: cannot follow it in ${this.file}`, error)
     }
   }
 
@@ -286,11 +291,7 @@ export class SqliteStore implements SessionStore {
     try {
       return await work()
     } catch (error) {
-      throw this.failed(what, error)
+      throw failureOf(this.file, what, error)
     }
-  }
-
-  private failed(what: string, error: unknown): HeadraceError {
-    return failureOf(what, error, { file: this.file, busyTimeout: this.busyTimeout })
   }
 }

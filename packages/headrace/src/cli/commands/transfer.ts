@@ -1,10 +1,11 @@
 import { createReadStream, statSync } from 'node:fs'
 import { HeadraceError, messageOf } from '@headrace/message'
 import { type Lost, blobLine, gapLine, readItems, salvageLog } from '@headrace/plugin-store-jsonl'
+import type { LostEvents } from '@headrace/plugin-store-sqlite'
 import { type Imported, type LogItem, SessionNotFoundError, type SessionStore, blobsOf, exportLog, importLog } from '@headrace/session'
 import { CANCELLED, CommandError, DONE, UsageError } from '../base/error.ts'
 import { Interrupts } from '../base/interrupts.ts'
-import { type Log, type StoreOptions, findLog, siblingBlob, storeOf } from '../base/store.ts'
+import { type Log, type StoreOptions, findLog, isFile, siblingBlob, storeOf } from '../base/store.ts'
 import type { Terminal } from '../show/terminal.ts'
 
 export interface ExportCommand extends StoreOptions {
@@ -23,7 +24,10 @@ export async function exportSession(what: string, options: ExportCommand, termin
   const log = await findLog(store, what)
   const source = { load: log.batches, getBlob: (_: string, digest: string) => log.blob(digest) }
   const onMissing = (digest: string, seq: number): void => terminal.warn(`headrace: warning: event ${seq} names the blob ${digest}, which is not there; import what is printed with --without-blobs`)
-  if (options.salvage) return salvage(log, source.getBlob, terminal, onMissing)
+  if (options.salvage) {
+    const sound = salvaging(store) && !isFile(what) ? store.salvage(log.name) : undefined
+    return salvage(log, source.getBlob, terminal, onMissing, sound)
+  }
   for await (const item of exportLog(source, log.name, { onMissing })) show(item, terminal)
   return DONE
 }
@@ -33,17 +37,24 @@ function show(item: LogItem, terminal: Terminal): void {
   else terminal.json(item)
 }
 
+type Salvaged = LogItem | { readonly lost: Lost | LostEvents }
 type Missing = (digest: string, seq: number) => void
 
 /** Every sound event, also behind what is damaged; what is left out is told. */
-async function salvage(log: Log, getBlob: SessionStore['getBlob'], terminal: Terminal, onMissing: Missing): Promise<number> {
+async function salvage(
+  log: Log,
+  getBlob: SessionStore['getBlob'],
+  terminal: Terminal,
+  onMissing: Missing,
+  sound: AsyncIterable<Salvaged> = log.file === undefined ? soundEvents(log) : salvageLog(log.file),
+): Promise<number> {
   const given = new Set<string>()
   const left: string[] = []
   let events = 0
-  for await (const item of log.file === undefined ? soundEvents(log) : salvageLog(log.file)) {
+  for await (const item of sound) {
     if ('lost' in item) {
       if (item.lost.missing) terminal.print(gapLine(item.lost.missing))
-      left.push(`line ${item.lost.line} at byte ${item.lost.offset}: ${item.lost.why}`)
+      left.push(lostWords(item.lost))
       continue
     }
     if ('blob' in item) given.add(item.blob)
@@ -64,7 +75,22 @@ async function salvage(log: Log, getBlob: SessionStore['getBlob'], terminal: Ter
   return DONE
 }
 
-/** Of a store without files: what it gives up to the first damage. */
+function lostWords(lost: Lost | LostEvents): string {
+  if ('line' in lost) return `line ${lost.line} at byte ${lost.offset}: ${lost.why}`
+  const [from, to] = lost.missing
+  return `${from === to ? `event ${from}` : `events ${from} to ${to}`}: ${lost.why}`
+}
+
+/** A store that gives the sound events of a log that is damaged. */
+interface SalvagingStore {
+  salvage(id: string): AsyncIterable<Salvaged>
+}
+
+function salvaging(store: unknown): store is SalvagingStore {
+  return typeof (store as Partial<SalvagingStore>).salvage === 'function'
+}
+
+/** Of a store that knows no better: what it gives up to the first damage. */
 async function* soundEvents(log: Log): AsyncGenerator<LogItem | { readonly lost: Lost }> {
   let next = 0
   try {
