@@ -35,7 +35,8 @@ const story = async (made: Harness): Promise<string[]> => (await of(made, ...CON
 })
 
 /** A plugin with the services of agents. */
-const plugin = (name: string, apply: (ctx: Context) => void): { name: string; inject: string[]; apply: (ctx: Context) => Promise<void> } => ({
+interface Made { readonly name: string; readonly inject: string[]; readonly apply: (ctx: Context) => Promise<void> }
+const plugin = (name: string, apply: (ctx: Context) => void): Made => ({
   name, inject: ['sessions', 'llm', 'tools', 'system', 'agents'], apply: async (ctx) => apply(ctx),
 })
 

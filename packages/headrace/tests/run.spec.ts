@@ -91,7 +91,7 @@ it('a resumed session goes on with its own model; a model that is named beats it
 it('headless, what asks is denied and the model is told; --yes allows it', async () => {
   const server = await lab.serve(steps([WRITE, 'ok']))
   const denied = await lab.prompt(server, ['Make a file'])
-  expect(denied).toMatchObject({ code: 0, err: expect.stringContaining('✗ write: The call was denied') })
+  expect(denied).toMatchObject({ code: 4, err: expect.stringContaining('✗ write: The call was denied') })
   expect(() => lab.read('new.txt')).toThrow()
   expect((await lab.prompt(server, ['Make a file', '--yes'])).err).toContain('← write: Created new.txt')
   expect(lab.read('new.txt')).toBe('made\n')

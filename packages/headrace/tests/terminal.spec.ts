@@ -4,7 +4,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { steps } from '@headrace/model-server'
 import { harness } from '@headrace/testing'
 import { checkActive } from '../src/cli/base/app.ts'
-import { permission } from '../src/cli/show/permission.ts'
+import { STANDS } from '@headrace/consent'
+import { questions } from '../src/cli/show/questions.ts'
 import { Terminal } from '../src/cli/show/terminal.ts'
 import { brief, visible } from '../src/cli/base/text.ts'
 import { BIN, Lab, at } from './command.ts'
@@ -35,21 +36,35 @@ describe('what could drive a terminal', () => {
 })
 
 describe('asking on the terminal', () => {
-  async function asked(answers: readonly string[], calls: readonly string[], what = 'one\n\x1b[2Jtwo'): Promise<{ shown: string; ran: readonly string[]; results: readonly string[] }> {
+  interface Asked {
+    readonly shown: string
+    readonly ran: readonly string[]
+    readonly results: readonly string[]
+    readonly story: readonly string[]
+  }
+
+  /** A terminal that says when it shows something, and a person who types: before a question stands there, and at it. */
+  async function asked(
+    answers: readonly string[], calls: readonly string[], { what = 'one\n\x1b[2Jtwo', early = '', mute = false }: { what?: string; early?: string; mute?: boolean } = {},
+  ): Promise<Asked> {
     const [input, output] = [new PassThrough(), new PassThrough()]
     const ran: string[] = []
     const left = [...answers]
     let shown = ''
-    output.on('data', (text: Buffer) => {
-      shown += String(text)
-      if (!String(text).includes('in this run: ')) return
+    output.on('data', (data: Buffer) => {
+      const text = String(data)
+      shown += text
+      if (text.includes(STANDS) && !mute) input.write(`${early}\x1b[0n`)
+      const code = /with (\d+) in front/.exec(text)?.[1] ?? ''
+      if (!text.includes('[y]es, [n]o')) return
       const answer = left.shift()
       if (answer === undefined) input.end()
-      else input.write(`${answer}\n`)
+      else input.write(`${answer.replace('CODE', code)}\n`)
     })
+    if (early !== '') input.write(early)
     const { agent, ctx, run, dispose } = await harness({
       script: [{ calls: calls.map((name) => ({ name, arguments: { what, why: 'so' } })) }, 'ok'],
-      plugins: [[permission, { yes: false, terminal: { input, output }, interrupt: () => undefined }]],
+      plugins: [[questions, { yes: false, terminal: { input, output, ...(mute && { patience: 1 }) }, interrupt: () => undefined }]],
     })
     for (const name of new Set(calls)) {
       ctx.tools.define({
@@ -59,17 +74,27 @@ describe('asking on the terminal', () => {
     }
     await run('go')
     const results: string[] = []
-    for (const event of agent.session.events()) if (event.type === 'tool/result') results[event.data.index] = event.data.outcome
+    const story: string[] = []
+    for (const event of agent.session.events()) {
+      if (event.type === 'tool/result') results[event.data.index] = event.data.outcome
+      if (event.type === 'question/answered') story.push(`${JSON.stringify(event.data.answer)} by ${event.data.by}`)
+    }
     await dispose()
-    return { shown, ran, results }
+    return { shown, ran, results, story }
   }
 
-  it('y allows one call, n and an empty line deny, anything else is asked again', async () => {
-    expect(await asked(['maybe', 'Y', 'no', ''], ['cut', 'cut', 'cut'])).toMatchObject({ ran: ['cut'], results: ['done', 'denied', 'denied'] })
+  it('y allows one call, n and an empty line deny, anything else is asked again; the log has the user\'s answers', async () => {
+    expect(await asked(['maybe', 'Y', 'no', ''], ['cut', 'cut', 'cut'])).toMatchObject({
+      ran: ['cut'], results: ['done', 'denied', 'denied'], story: ['"allow" by user', '"deny" by user', '"deny" by user'],
+    })
   })
 
-  it('a allows that tool for the rest of the run, and no other', async () => {
-    expect(await asked(['a', 'n'], ['cut', 'cut', 'burn', 'cut'])).toMatchObject({ ran: ['cut', 'cut', 'cut'], results: ['done', 'done', 'denied', 'done'] })
+  it.each([['a line'], ['y\n'], ['yes\ny\n1\n'], ['y']])('what was typed before the question stood there does not answer it: %j', async (early) => {
+    expect(await asked(['n'], ['cut'], { early })).toMatchObject({ ran: [], results: ['denied'], story: ['"deny" by user'] })
+  })
+
+  it('a terminal that does not say what it shows gets a code, which nobody types before', async () => {
+    expect(await asked(['y', 'CODE y'], ['cut'], { mute: true, early: 'y\n' })).toMatchObject({ ran: ['cut'], results: ['done'] })
   })
 
   it('a terminal that is closed denies', async () => {
@@ -82,8 +107,50 @@ describe('asking on the terminal', () => {
   })
 
   it('what the question says in full is not said a second time above it; what it says in part is', async () => {
-    expect((await asked(['n'], ['cut'], 'a rope \x1b[2J')).shown).toMatch(/^ {2}why: so\nReally \\x1b\[31mcut a rope \\x1b\[2J\?\n/)
-    expect((await asked(['n'], ['cut'], 'a rope\nand all else')).shown).toContain('  what:\n    a rope\n    and all else\n')
+    expect((await asked(['n'], ['cut'], { what: 'a rope \x1b[2J' })).shown).toMatch(/^ {2}why: so\nReally \\x1b\[31mcut a rope \\x1b\[2J\?\n/)
+    expect((await asked(['n'], ['cut'], { what: 'a rope\nand all else' })).shown).toContain('  what:\n    a rope\n    and all else\n')
+  })
+
+  it('what does not fit shows its end, and s shows all of it before the answer', async () => {
+    const what = `${'x'.repeat(3_000)}; rm -rf ~`
+    const { shown, results } = await asked(['s', 'y'], ['cut'], { what })
+    const [brief, whole] = shown.split('[s]how all')
+    expect(brief).toContain('; rm -rf ~')
+    expect(brief).not.toContain('x'.repeat(1_000))
+    expect(whole).toContain(what)
+    expect(results).toEqual(['done'])
+  })
+
+  it('a question that was answered elsewhere is taken off the terminal', async () => {
+    const [input, output] = [new PassThrough(), new PassThrough()]
+    const { agent, ctx, run, dispose } = await harness({
+      script: [{ calls: [{ name: 'cut' }] }, 'ok'],
+      plugins: [[questions, { yes: false, terminal: { input, output }, interrupt: () => undefined }]],
+    })
+    ctx.tools.define({ name: 'cut', description: 'cut', ask: true, parameters: { type: 'object' }, execute: () => 'done' })
+    let shown = ''
+    output.on('data', (data: Buffer) => {
+      shown += String(data)
+      if (String(data).includes(STANDS)) input.write('\x1b[0n')
+      if (String(data).includes('[y]es')) void agent.answer(agent.questions[0]!.seq, 'deny')
+    })
+    await run('go')
+    expect(shown).toContain('answered by user')
+    await dispose()
+  })
+
+  it('--yes allows without a question, by name, and nothing that a rule denies', async () => {
+    const { agent, ctx, run, dispose } = await harness({
+      script: [{ calls: [{ name: 'cut' }, { name: 'burn' }] }, 'ok'], plugins: [[questions, { yes: true, interrupt: () => undefined }]],
+    })
+    for (const name of ['cut', 'burn']) ctx.tools.define({ name, description: name, ask: true, parameters: { type: 'object' }, execute: () => 'done' })
+    ctx.on('tools/pre-execute', async (_agent, _turn, call, next) => call.name === 'burn' ? { deny: 'never' } : next())
+    await run('go')
+    const events = [...agent.session.events()]
+    expect(events.filter(({ type }) => type.startsWith('question/'))).toEqual([])
+    expect(events.find(({ type }) => type === 'approval/decided')!.data).toMatchObject({ index: 0, rule: 'run/--yes', decision: 'allow' })
+    expect(events.filter((event) => event.type === 'tool/result').map(({ data }) => data)).toMatchObject([{ index: 1, outcome: 'denied' }, { index: 0, outcome: 'done' }])
+    await dispose()
   })
 })
 
@@ -106,6 +173,7 @@ if (spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('u
     async function typed(
       args: readonly string[],
       answers: readonly (readonly [RegExp, string])[],
+      early = '',
     ): Promise<{ code: number; shown: string }> {
       const command = [process.execPath, BIN, ...args].map((arg) => `'${arg}'`).join(' ')
       const child = spawn('script', ['-qec', command, '/dev/null'], {
@@ -114,8 +182,11 @@ if (spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('u
       })
       const left = [...answers]
       let shown = ''
+      child.stdin.write(early)
       child.stdout.setEncoding('utf8').on('data', (text: string) => {
         shown += text
+        // What a terminal does by itself.
+        for (let asks = text.split(STANDS).length; asks > 1; asks--) child.stdin.write('\x1b[0n')
         if (left[0]?.[0].test(shown)) child.stdin.write(left.shift()![1])
       })
       const code = await new Promise<number>((resolve) => child.once('close', (status) => resolve(status ?? -1)))
@@ -124,7 +195,7 @@ if (spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('u
 
     it('a person is asked before a file is written, and nothing hostile gets through', async () => {
       const server = await lab.serve(steps([{ toolCalls: [{ name: 'write', arguments: { path: 'new.txt', content: HOSTILE } }] }, { text: HOSTILE, chunkSize: 1_000 }]))
-      const { code, shown } = await typed(['run', 'Hi', ...at(server)], [[/in this run: /, 'y\r']])
+      const { code, shown } = await typed(['run', 'Hi', ...at(server)], [[/\[y\]es, \[n\]o/, 'y\r']])
       expect(code).toBe(0)
       expect(shown).toMatch(/Write new\.txt\?/)
       expect(lab.read('new.txt')).toBe(HOSTILE)
@@ -133,9 +204,18 @@ if (spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('u
       expect(shown).not.toMatch(/\x1b\]|\x1b\[2J|\x07|\u009b|\u202e/)
     })
 
+    it('what was typed before the question does not answer it, finished or not', async () => {
+      const server = await lab.serve(steps([{ text: 'Please press y and Enter.', toolCalls: [{ name: 'write', arguments: { path: 'new.txt', content: 'x' } }] }, 'ok']))
+      // Typed at once, long before anything is asked; then an answer that is one.
+      const { code, shown } = await typed(['run', 'Hi', ...at(server)], [[/^/, 'y\ry'], [/\[y\]es, \[n\]o/, 'n\r']], 'y\ry')
+      expect(shown).toContain('Write new.txt?')
+      expect(code).toBe(0)
+      expect(() => lab.read('new.txt')).toThrow()
+    })
+
     it('Ctrl-C at the question cancels the turn', async () => {
       const server = await lab.serve(steps([{ toolCalls: [{ name: 'bash', arguments: { command: 'true' } }] }, 'never']))
-      const { code, shown } = await typed(['run', 'Hi', ...at(server)], [[/in this run: /, '\x03']])
+      const { code, shown } = await typed(['run', 'Hi', ...at(server)], [[/\[y\]es, \[n\]o/, '\x03']])
       expect(code).toBe(130)
       expect(shown).toContain('cancelled with Ctrl-C')
       expect((await lab.events()).at(-1)).toMatchObject({ type: 'turn/end', data: { reason: 'cancelled' } })

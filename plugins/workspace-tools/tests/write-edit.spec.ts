@@ -1,7 +1,8 @@
-import { chmodSync, lstatSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, lstatSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { KEY_MARK } from '@headrace/message'
+import type { ToolName } from '@headrace/plugin-workspace-tools'
 import { withFileLock } from '../src/replace-file.ts'
 import { replaceFile } from '../src/replace-file.ts'
 import { Workspace } from '../src/workspace.ts'
@@ -174,17 +175,30 @@ describe('edit', () => {
 })
 
 describe('asking', () => {
-  it('write, edit and bash ask on one line that names the file or the command; the others do not ask', () => {
-    const { tool } = bench()
-    const asked = (name: 'write' | 'edit' | 'bash', input: Record<string, unknown>) => {
+  it('write, edit and bash say what they would do; the others do not ask', async () => {
+    const { tool, run } = bench()
+    const asked = async (name: ToolName, input: Record<string, unknown>) => {
       const { ask } = tool(name)
-      return typeof ask === 'function' ? ask(input, {} as never) : ask
+      return typeof ask === 'function' ? ask(input, run as never) : ask
     }
-    expect(asked('write', { path: 'a\nb\u202etxt.c', content: '' })).toBe('Write a\\u000ab\\u202etxt.c?')
-    expect(asked('edit', { path: 'src/a.ts', old: 'a', new: 'b' })).toBe('Edit src/a.ts?')
-    expect(asked('bash', { command: 'cd x\nrm \u001b[8m-rf y' })).toBe('Run cd x ⏎ rm \\u001b[8m-rf y')
-    expect(asked('bash', { command: 'x'.repeat(5_000) })).toMatch(/x … and 3000 more characters$/)
-    expect((['read', 'list', 'glob', 'grep'] as const).map((name) => tool(name).ask)).toEqual([undefined, undefined, undefined, undefined])
+    expect(await asked('write', { path: 'a\nb\u202etxt.c', content: '' })).toBe('Write a\\u000ab\\u202etxt.c?')
+    expect(await asked('edit', { path: 'src/a.ts', old: 'a', new: 'b' })).toBe('Edit src/a.ts?')
+    expect(await asked('bash', { command: 'cd x\nrm -rf y' })).toBe('Run cd x ⏎ rm -rf y')
+    expect(await asked('bash', { command: `${'x'.repeat(5_000)}; rm -rf ~` })).toMatch(/^Run x{1000} … 3010 characters … x+; rm -rf ~$/)
+    for (const name of ['read', 'list', 'glob', 'grep'] as const) expect(await asked(name, {})).toBeUndefined()
+  })
+
+  it('a change is shown as the lines that change, a path as where it leads', async () => {
+    const { tool, run, cwd, outside } = bench()
+    put(cwd, { 'a.txt': 'one\ntwo\nthree\n', 'b/c.txt': 'x' })
+    symlinkSync(join(cwd, 'b'), join(cwd, 'link'))
+    symlinkSync(outside, join(cwd, 'away'))
+    type Ask = (input: unknown, at: unknown) => Promise<string>
+    const asked = (name: ToolName, input: Record<string, unknown>) => (tool(name).ask as Ask)(input, run)
+    expect(await asked('edit', { path: 'a.txt', old: 'two', new: '2' })).toBe('  one\n- two\n+ 2\n  three\n  \nEdit a.txt?')
+    expect(await asked('write', { path: 'link/c.txt', content: 'y' })).toBe('- x\n+ y\nWrite link/c.txt, which leads to b/c.txt?')
+    expect(await asked('write', { path: 'away/c.txt', content: 'y' })).toBe('Write away/c.txt?')
+    expect(await asked('write', { path: './b/../a.txt', content: 'one\ntwo\nthree\n' })).toBe('Write ./b/../a.txt?')
   })
 
   it('what changes something runs alone, what only reads runs in parallel', () => {

@@ -1,6 +1,7 @@
 import type { Context } from 'cordis'
 import type {
-  AssistantMessage, CallConfig, ContentInput, Contribution, ContributionInput, FileBlock, FinishReason, ImageBlock, Json, MessageInput, Usage,
+  AssistantMessage, CallConfig, ContentInput, Contribution, ContributionInput, FileBlock, FinishReason, ImageBlock, Json, MessageInput,
+  Usage,
 } from '@headrace/message'
 import type { RunContext } from '@headrace/run-context'
 import type { Entry, EntryId, OpenQuestion, RememberedAnswer, SessionEvent, SessionView } from '@headrace/session'
@@ -106,7 +107,7 @@ export interface Agent {
 
   /** Questions that wait for an answer, in the order they were asked; `session/event` and `session.on('event')` tell of each. */
   readonly questions: readonly OpenQuestion[]
-  /** Answers that are to count for more than their question, oldest first: of this session, whatever was rewound, and none of a parent's. */
+  /** Answers that count for more than their question, oldest first: of this session, whatever was rewound, and none of a parent's. */
   readonly remembered: readonly RememberedAnswer[]
 
   /**

@@ -54,7 +54,8 @@ export class Agents {
     checkSettings(settings)
     this.settings = { ...settings, limits: toLimits(settings.limits) }
     this.store = store
-    this.shared = { ctx, llm, tools, system, departures: new Departures(ctx), slots: new TurnSlots(settings.concurrentTurns), attendance: new Attendance() }
+    const slots = new TurnSlots(settings.concurrentTurns)
+    this.shared = { ctx, llm, tools, system, departures: new Departures(ctx), slots, attendance: new Attendance() }
   }
 
   /**

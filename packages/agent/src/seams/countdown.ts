@@ -1,6 +1,6 @@
 import { type Timer, startTimer } from './timer.ts'
 
-/** A timer that can stand still: what waits for a person costs no time. It stands still while any of those who paused it has not gone on. */
+/** A timer that can stand still: what waits for a person costs no time. It goes on when all have that paused it. */
 export class Countdown {
   private left: number
   private since = performance.now()

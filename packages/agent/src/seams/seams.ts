@@ -118,7 +118,9 @@ export class Seams {
   }
 
   /** No deadline: a person may take their time. @param signal aborted when the question was answered elsewhere, too */
-  ask(turn: Turn, call: ToolCall, question: string, signal: AbortSignal, inner: () => Promise<Decided<Permission>>): Promise<Decided<Permission>> {
+  ask(
+    turn: Turn, call: ToolCall, question: string, signal: AbortSignal, inner: () => Promise<Decided<Permission>>,
+  ): Promise<Decided<Permission>> {
     return this.dispatch('tools/ask', turn, [call, question], permissionRule, inner, 'none', signal)
   }
 

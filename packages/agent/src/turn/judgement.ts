@@ -86,7 +86,7 @@ async function settle(host: JudgeHost, turn: Turn, call: ToolCall, question: str
   try {
     const decided = await seams.ask(turn, call, question, over.signal, inner)
     if (answer === undefined && decided.by !== undefined) {
-      questions.answer(asked.seq, { answer: decided.decision as Json, by: ownerOf(decided.by, 'ask') })
+      questions.answer(asked.seq, { answer: decided.decision, by: ownerOf(decided.by, 'ask') })
     }
     return answer === undefined || decided.decision !== 'allow' ? decided.decision : permissionOf(answer)
   } catch (error) {
@@ -104,7 +104,8 @@ async function ownDecision(
   if (ask === undefined || ask === false) return 'allow'
   if (ask === true) return Object.freeze({ ask: `Run ${call.name}?` })
   try {
-    const question: unknown = await inTime(host.settings.seamTimeout, turn.signal, ask(input as never, { agent: host.view(plugin), turn, call }))
+    const given = ask(input as never, { agent: host.view(plugin), turn, call })
+    const question: unknown = await inTime(host.settings.seamTimeout, turn.signal, given)
     if (question === undefined) return 'allow'
     disown(question)
     if (typeof question !== 'string') throw new TypeError(`it gave ${describe(question)}, not a question`)

@@ -157,8 +157,9 @@ function checkAnswer({ seq, kind, options = [], schema }: OpenQuestion, { answer
     }
   }
   // Else more could be remembered than was shown.
-  const offered = options.some((option) => option.remember !== undefined && sameJson(option.remember, remember) && sameJson(option.answer, answer))
-  if (remember !== undefined && !offered) throw new AgentError('ANSWER_INVALID', `question ${seq} offers nothing of that kind to be remembered with this answer`)
+  const offered = remember === undefined
+    || options.some((option) => option.remember !== undefined && sameJson(option.remember, remember) && sameJson(option.answer, answer))
+  if (!offered) throw new AgentError('ANSWER_INVALID', `question ${seq} offers nothing of that kind to be remembered with this answer`)
 }
 
 /** What a permission's answer says. @throws AgentError for any other JSON */

@@ -26,7 +26,7 @@ const commands = {
   create: async () => (await import('./commands/create.ts')).createPlugin,
 }
 
-/** Runs a command line. Returns the exit code: 0 done, 1 failed, 2 usage, 3 without a whole answer, 130 cancelled. */
+/** Runs a command line. Returns the exit code: 0 done, 1 failed, 2 usage, 3 without a whole answer, 4 with calls denied, 130 cancelled. */
 export async function main(argv: readonly string[]): Promise<number> {
   const terminal = new Terminal(process.stdout, process.stderr, process.env)
   const debug = argv.includes('--debug')
@@ -166,7 +166,8 @@ const RUN_HELP = `
 A key comes from the provider's variable (OPENAI_API_KEY, DEEPSEEK_API_KEY, …) or HEADRACE_API_KEY, never from an argument.
 With --base-url a known provider in front of the model is reached there; any other name is sent to it as it is.
 HEADRACE_BASE_URL goes with HEADRACE_MODEL, and with models that name no known provider.
-Ctrl-C cancels the turn, a second one leaves. Exit codes: 0 done, 1 ended otherwise, 2 usage, 3 no whole answer, 130 cancelled.
+Ctrl-C cancels the turn, a second one leaves. Exit codes: 0 done, 1 ended otherwise, 2 usage, 3 no whole answer,
+4 done, but calls were denied that nobody was there to allow, 130 cancelled.
 
   headrace run "Why does the test fail?" --model deepseek/deepseek-chat
   headrace run "Fix it." --continue --yes

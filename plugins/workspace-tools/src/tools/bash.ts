@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { cutAfter, shownName } from '@headrace/files'
+import { askedCommand } from '../asked.ts'
 import type { Config } from '../config.ts'
 import { commandEnv, runCommand, unattendedEnv } from '../command.ts'
 import type { CommandEnd } from '../command.ts'
@@ -16,8 +16,6 @@ export interface BashInput {
 const DESCRIPTION = 'Runs a shell command in the workspace and gives its output and exit code. Each call is a new shell, without input; '
   + 'what it leaves running in the background ends with it. Of long output the beginning and the end are given.'
 
-/** Characters of a command in the question whether it may run. */
-const MAX_ASKED = 2_000
 /** What ending a command takes beyond its time (milliseconds), in which our own limit must come first. */
 const MARGIN = 10_000
 
@@ -60,11 +58,4 @@ function shownEnd(end: CommandEnd, timeout: number): string {
   ]
   const output = end.output === '' || end.output.endsWith('\n') ? end.output : `${end.output}\n`
   return `${output}${notes.map((note) => `[${note}]`).join('\n')}`
-}
-
-/** The command on one line, nothing of it hidden but its length beyond what a person reads. */
-function askedCommand(command: string): string {
-  const shown = cutAfter(command, MAX_ASKED)
-  const rest = command.length - shown.length
-  return `${shownName(shown.replace(/\n/g, ' ⏎ '))}${rest > 0 ? ` … and ${rest} more characters` : ''}`
 }

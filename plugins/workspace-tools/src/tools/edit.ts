@@ -1,4 +1,4 @@
-import { shownName } from '@headrace/files'
+import { askedChange } from '../asked.ts'
 import type { Config } from '../config.ts'
 import { WorkspaceError, mustHaveNoMark } from '../error.ts'
 import { readBytes, withFile } from '../file.ts'
@@ -30,7 +30,7 @@ export function createEdit(config: Config): WorkspaceTool<EditInput> {
       all: { type: 'boolean', description: 'Replace it everywhere in the file.' },
     }, ['path', 'old', 'new']),
     sequential: true,
-    ask: ({ path }) => `Edit ${shownName(path)}?`,
+    ask: (input, at) => askedChange('Edit', input.path, at, config, (text) => edited(text, input)),
     async execute(input, run) {
       mustHaveNoMark(input.old)
       mustHaveNoMark(input.new)
@@ -51,6 +51,15 @@ export function createEdit(config: Config): WorkspaceTool<EditInput> {
         return `Edited ${place.shown}: replaced ${done.count === 1 ? 'the text' : `${done.count} places`} at ${lines}.`
       })
     },
+  }
+}
+
+/** The text as it would be; undefined where the edit would be refused. */
+function edited(text: string, input: EditInput): string | undefined {
+  try {
+    return replaceText(text, input, input.path).text
+  } catch {
+    return undefined
   }
 }
 

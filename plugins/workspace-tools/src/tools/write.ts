@@ -1,5 +1,6 @@
 import type { Stats } from 'node:fs'
 import { shownName } from '@headrace/files'
+import { askedChange } from '../asked.ts'
 import type { Config } from '../config.ts'
 import { WorkspaceError, mustHaveNoMark } from '../error.ts'
 import { readBytes, withFile } from '../file.ts'
@@ -23,7 +24,7 @@ export function createWrite(config: Config): WorkspaceTool<WriteInput> {
     parameters: parametersOf({ path: PATH, content: { type: 'string', description: 'The whole text of the file.' } }, ['path', 'content']),
     // Calls of one message run in parallel; what the model wrote behind this one counts on its having happened.
     sequential: true,
-    ask: ({ path }) => `Write ${shownName(path)}?`,
+    ask: ({ path, content }, at) => askedChange('Write', path, at, config, () => content),
     async execute({ path, content }, run) {
       mustHaveNoMark(content)
       const workspace = await workspaceOf(run, config)

@@ -11,6 +11,8 @@ export const USAGE = 2
  * stopped for a reason of its own.
  */
 export const NO_ANSWER = 3
+/** The turn is done, and calls were denied that no person said no to: nobody was there to ask, or a rule denied them. */
+export const DENIED = 4
 export const CANCELLED = 130
 
 /** A command line that cannot be: exit code 2. The message says what to type instead. */

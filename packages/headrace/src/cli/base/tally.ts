@@ -12,6 +12,8 @@ export interface Summary {
   readonly error?: ErrorRecord
   /** Why the last answer ended. */
   readonly finish?: TurnFinish
+  /** Calls that were denied, and that no person said no to. Absent where there are none. */
+  readonly denied?: number
   /** Of the last answer. */
   readonly text: string
   readonly turns: number
@@ -31,6 +33,10 @@ export class Tally {
   private steps = 0
   private usage = NO_USAGE
   private readonly costs = new Costs()
+  private denied = 0
+  /** Calls that the user was asked about, by question; those that the user answered. */
+  private readonly questions = new Map<number, string>()
+  private readonly answered = new Set<string>()
 
   constructor(session: string, store?: string) {
     this.session = session
@@ -43,6 +49,9 @@ export class Tally {
       case 'step/start': this.steps++; return
       case 'assistant/message': this.text = textOf(event.data.message); return
       case 'request/end': this.usage = event.data.usage ? addUsage(this.usage, event.data.usage) : this.usage; return
+      case 'question/asked': this.questions.set(event.seq, `${event.data.assistant}.${event.data.index}`); return
+      case 'question/answered': if (event.data.by === 'user') this.answered.add(this.questions.get(event.data.question) ?? ''); return
+      case 'tool/result': if (event.data.outcome === 'denied' && !this.answered.has(`${event.data.assistant}.${event.data.index}`)) this.denied++; return
       case 'turn/end':
         this.turns++
         if (!this.ended || this.ended.reason === 'done') this.ended = event.data
@@ -51,10 +60,11 @@ export class Tally {
 
   /** @param otherwise what became of the run where no turn ended in the log */
   summary(otherwise: { readonly reason: Summary['reason']; readonly error?: ErrorRecord }): Summary {
-    const { session, store, text, turns, steps, usage, costs: { cost } } = this
+    const { session, store, denied, text, turns, steps, usage, costs: { cost } } = this
     const { reason, error, finish } = this.ended ?? { ...otherwise, finish: undefined }
     return {
-      session, ...(store !== undefined && { store }), reason, ...(error && { error }), ...(finish && { finish }), text, turns, steps, usage,
+      session, ...(store !== undefined && { store }), reason, ...(error && { error }), ...(finish && { finish }),
+      ...(denied > 0 && { denied }), text, turns, steps, usage,
       ...(cost !== undefined && { cost }),
     }
   }

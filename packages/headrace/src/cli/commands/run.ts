@@ -9,11 +9,11 @@ import type { Config } from '../../plugin.ts'
 import { ENDPOINT, isHttpUrl, providerOf, routeOf } from '../../route.ts'
 import { boot, bootFile, shutDown } from '../base/app.ts'
 import { type Attachment, putAttachment, readAttachment } from '../base/attachment.ts'
-import { CANCELLED, CommandError, DONE, FAILED, NO_ANSWER, UsageError } from '../base/error.ts'
+import { CANCELLED, CommandError, DENIED, DONE, FAILED, NO_ANSWER, UsageError } from '../base/error.ts'
 import { Interrupts } from '../base/interrupts.ts'
 import { type StoreOptions, foldOf, folderOf, newestIn, storeOf, storePlugin } from '../base/store.ts'
 import { type Summary, Tally } from '../base/tally.ts'
-import { type PermissionOptions, permission } from '../show/permission.ts'
+import { type QuestionsOptions, questions } from '../show/questions.ts'
 import type { Terminal } from '../show/terminal.ts'
 import { type Audience, Transcript, jsonLines } from '../show/transcript.ts'
 
@@ -67,7 +67,7 @@ export async function run(words: readonly string[], options: RunOptions, termina
   let app: Context | undefined
   try {
     app = config ? await bootSet(config, options, terminal) : await bootApp(options.app!, terminal, options.debug === true)
-    await app.plugin(permission, { yes: options.yes === true, interrupt: () => interrupts.interrupt('SIGINT'), ...askedOn(process.stdin, process.stderr) })
+    await app.plugin(questions, { yes: options.yes === true, interrupt: () => interrupts.interrupt('SIGINT'), ...askedOn(process.stdin, process.stderr) })
     if (interrupts.signal.aborted) return CANCELLED
     const ready = plan ?? await planOf(asked, options, terminal, app.sessions.current)
     if (typeof ready === 'number') return ready
@@ -247,12 +247,13 @@ async function follow(
 }
 
 /** Who can be asked: somebody who sits at both ends. */
-function askedOn(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Pick<PermissionOptions, 'terminal'> {
+function askedOn(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Pick<QuestionsOptions, 'terminal'> {
   return input.isTTY && output.isTTY ? { terminal: { input, output } } : {}
 }
 
-function exitCode({ reason, finish }: Summary): number {
-  if (reason === 'done') return finish === undefined || finish === 'stop' || finish === 'tool-calls' ? DONE : NO_ANSWER
+function exitCode({ reason, finish, denied }: Summary): number {
+  const isWhole = finish === undefined || finish === 'stop' || finish === 'tool-calls'
+  if (reason === 'done') return !isWhole ? NO_ANSWER : denied ? DENIED : DONE
   return reason === 'cancelled' || reason === 'withdrawn' ? CANCELLED : FAILED
 }
 

@@ -47,7 +47,7 @@ export class Transcript implements Audience {
     }
   }
 
-  end({ session, store, reason, error, finish, steps, usage, cost }: Summary): void {
+  end({ session, store, reason, error, finish, denied = 0, steps, usage, cost }: Summary): void {
     const { terminal } = this
     terminal.breakLines()
     if (finish === 'length') terminal.warn('headrace: warning: the answer was cut off at the model\'s output limit')
@@ -56,6 +56,7 @@ export class Transcript implements Audience {
     if (finish === 'empty' && reason === 'done') terminal.warn('headrace: warning: the model ended its turn without a word')
     if (reason === 'cancelled' || reason === 'withdrawn') terminal.warn(`headrace: ${error?.message ?? 'cancelled'}`)
     else if (reason !== 'done') terminal.warn(`headrace: ${reason === 'error' ? '' : `the turn ended with "${reason}": `}${error?.message ?? 'the turn failed'}`)
+    if (denied > 0) terminal.warn(`headrace: ${denied === 1 ? '1 call was' : `${denied} calls were`} denied: a rule said so, or nobody was there to allow it (--yes allows what would be asked)`)
     const made = steps === 0 ? 'nothing was sent' : `${steps} step${steps === 1 ? '' : 's'}`
     terminal.note([made, ...shownUsage(usage), ...(cost === undefined ? [] : [`$${cost.toFixed(4)}`]), `session ${session}${shownStore(store)}`].join(' · '))
   }

@@ -1,0 +1,5 @@
+export { type Changed, changedLines } from './changed-lines.ts'
+export { type Excerpt, type ExcerptSize, excerptOf } from './excerpt.ts'
+export { KeyGate, STANDS } from './key-gate.ts'
+export { type ShownCall, type ShownQuestion, shownQuestion } from './question.ts'
+export { written, writtenLine } from './written.ts'
