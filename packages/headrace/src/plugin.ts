@@ -6,6 +6,7 @@ import type { CallConfig } from '@headrace/message'
 import * as agentsMd from '@headrace/plugin-agents-md'
 import { CompactionService, type Config as CompactionConfig } from '@headrace/plugin-compaction'
 import * as environment from '@headrace/plugin-environment'
+import * as mcp from '@headrace/plugin-mcp'
 import * as models from '@headrace/plugin-models'
 import * as retry from '@headrace/plugin-retry'
 import * as skills from '@headrace/plugin-skills'
@@ -56,6 +57,8 @@ export interface Config {
   readonly compaction?: false | Partial<CompactionConfig>
   /** `@headrace/plugin-tasks`; `true` or its config loads it. */
   readonly tasks?: boolean | Partial<tasks.Config>
+  /** `@headrace/plugin-mcp`; its config loads it. */
+  readonly mcp?: boolean | Partial<mcp.Config>
 }
 
 /** A part's own config, or `false`. */
@@ -85,6 +88,7 @@ export const Config = strict(z.object({
   retry: part(retry.Config).description('Of @headrace/plugin-retry, or false.'),
   compaction: part(CompactionService.Config).description('Of @headrace/plugin-compaction, or false.'),
   tasks: extra(tasks.Config).description('true, or of @headrace/plugin-tasks. Default: it is not loaded.'),
+  mcp: extra(mcp.Config).description('Of @headrace/plugin-mcp. Default: it is not loaded.'),
 })) as unknown as z<Config>
 
 /** The parts that are loaded as they are configured, in this order. */
@@ -93,7 +97,7 @@ const PARTS = {
 } as const
 
 /** The parts that are loaded where somebody asks for them. */
-const EXTRAS = { tasks } as const
+const EXTRAS = { tasks, mcp } as const
 
 /**
  * Loads the agent's services and each part of the usual set, and sets the default model. Resolves when all of them are there.

@@ -1,0 +1,274 @@
+import { pathToFileURL } from 'node:url'
+import type { Client } from '@modelcontextprotocol/client'
+import { type JsonObject, messageOf } from '@headrace/message'
+import { oneLine, quoted } from '@headrace/files'
+import type { Config } from './config.ts'
+import { McpError } from './error.ts'
+import { readLists } from './lists.ts'
+import { type Sdk, loadSdk } from './sdk.ts'
+import type { ServerConfig } from './server-config.ts'
+import type { Told } from './told.ts'
+import { type Link, httpLink, stdioLink } from './transport.ts'
+
+/** Failed starts in a row after which nothing begins another but a call. */
+const MAX_FAILURES = 5
+const MAX_PAUSE = 60_000
+/** Longest time a timer can wait for: a call's clock is its tool's. */
+const FOREVER = 2 ** 31 - 1
+
+/** How a server is: `down` until something begins it, or begins it again. */
+export type ServerState = 'idle' | 'connecting' | 'ready' | 'down' | 'closed'
+
+/** What a connection needs of the plugin. */
+export interface ConnectionHost {
+  readonly limits: Pick<Config, 'connectTimeout' | 'maxMessage' | 'maxTools' | 'maxDescription' | 'maxInstructions'>
+  /** Folders that the server may look at. */
+  roots(): readonly string[]
+  /** What the server told has changed, or is there for the first time. */
+  told(connection: ServerConnection): void
+  /** Something for people, in Cordis' log. */
+  warn(problem: string): void
+}
+
+/** How far a call is, as the server counts. */
+export interface CallProgress {
+  readonly progress: number
+  readonly total?: number | undefined
+  readonly message?: string | undefined
+}
+
+/** One call at a server. */
+export interface CallOptions {
+  readonly signal?: AbortSignal
+  readonly onProgress?: (progress: CallProgress) => void
+}
+
+/** Any result, as the server sent it: what is wrong with a part of it costs that part alone. */
+const ANY = { '~standard': { version: 1, vendor: 'headrace', validate: (value: unknown) => ({ value }) } } as const
+
+/** A server over its lives: begun in the background, again after a crash, and once more where a call needs it. */
+export class ServerConnection {
+  readonly config: ServerConfig
+  /** What the server told last; it stays through a crash. */
+  told: Told | undefined
+  /** Why it is not there. */
+  problem: string | undefined
+  private readonly host: ConnectionHost
+  private live: { readonly client: Client; readonly link: Link } | undefined
+  private attempt: Promise<Client> | undefined
+  private failures = 0
+  private readonly ending = new AbortController()
+  private retry: ReturnType<typeof setTimeout> | undefined
+  private readonly lists: ReturnType<typeof readLists>
+
+  constructor(config: ServerConfig, host: ConnectionHost) {
+    this.config = config
+    this.host = host
+    const source = { limits: host.limits, warn: this.warn.bind(this), request: this.ask.bind(this) }
+    this.lists = readLists(source, (told) => {
+      this.told = told
+      host.told(this)
+    })
+  }
+
+  get name(): string {
+    return this.config.name
+  }
+
+  get state(): ServerState {
+    if (this.ending.signal.aborted) return 'closed'
+    if (this.live) return 'ready'
+    if (this.attempt) return 'connecting'
+    return this.failures > 0 || this.problem !== undefined ? 'down' : 'idle'
+  }
+
+  /** Begins it, in the background. Resolves when this attempt is over, however it ended. */
+  async begin(): Promise<void> {
+    await this.connect().catch(() => undefined)
+  }
+
+  /** Resolves when it is connected; begins it where it is not. @throws McpError */
+  async connected(signal?: AbortSignal): Promise<void> {
+    await untilAborted<unknown>(this.live ? Promise.resolve() : this.connect(), signal)
+  }
+
+  /** Settles when no list is being read any more; nothing where none is. */
+  get reading(): Promise<void> | undefined {
+    return this.lists.reading
+  }
+
+  /**
+   * A request to the server, connected first where it is not. The result is as the server sent it.
+   *
+   * @throws McpError
+   */
+  async request(method: string, params: JsonObject, options: CallOptions = {}): Promise<unknown> {
+    for (let again = false; ; again = true) {
+      const client = await untilAborted(this.live ? Promise.resolve(this.live.client) : this.connect(), options.signal)
+      try {
+        return await client.request({ method, params }, ANY as never, {
+          timeout: FOREVER,
+          ...(options.signal && { signal: options.signal }),
+          ...(options.onProgress && { onprogress: options.onProgress }),
+        }) as unknown
+      } catch (error) {
+        options.signal?.throwIfAborted()
+        const failure = this.failureOf(error, method)
+        // The server has forgotten the session, so that it has not run this.
+        if (failure !== 'forgotten') throw failure
+        this.lose(client, 'it has forgotten the session')
+        if (again) throw new McpError('SERVER_DOWN', `The MCP server ${quoted(this.name)} forgets its sessions.`)
+      }
+    }
+  }
+
+  /** Tells the server that the roots are others. */
+  rootsChanged(): void {
+    void this.live?.client.sendRootsListChanged().catch(() => undefined)
+  }
+
+  /** Ends it, and its process. */
+  async close(): Promise<void> {
+    this.ending.abort(new Error('the plugin was unloaded'))
+    clearTimeout(this.retry)
+    await this.attempt?.catch(() => undefined)
+    const { live } = this
+    this.live = undefined
+    await live?.link.close().catch(() => undefined)
+  }
+
+  private connect(): Promise<Client> {
+    if (this.ending.signal.aborted) return Promise.reject(new McpError('SERVER_DOWN', `The MCP server ${quoted(this.name)} is gone: its plugin was unloaded.`))
+    clearTimeout(this.retry)
+    return (this.attempt ??= this.start().finally(() => {
+      this.attempt = undefined
+    }))
+  }
+
+  private async start(): Promise<Client> {
+    const sdk = await loadSdk()
+    const kinds = this.config.kind === 'auto' ? ['http', 'sse'] as const : [this.config.kind] as const
+    let failure: unknown
+    for (const kind of kinds) {
+      const link = this.config.kind === 'stdio'
+        ? stdioLink(sdk, this.config, this.host.roots()[0] ?? process.cwd(), this.host.limits.maxMessage)
+        : httpLink(sdk, this.config, kind as 'http' | 'sse', this.host.limits.maxMessage)
+      try {
+        return await this.open(sdk, link)
+      } catch (error) {
+        await link.close().catch(() => undefined)
+        failure ??= new Error(withStderr(oneLine(messageOf(error)), link), { cause: error })
+        if (!isNoStreamable(error)) break
+      }
+    }
+    throw this.failed(failure)
+  }
+
+  private async open(sdk: Sdk, link: Link): Promise<Client> {
+    const limit = AbortSignal.any([AbortSignal.timeout(this.host.limits.connectTimeout), this.ending.signal])
+    const client = this.clientOf(sdk, link)
+    await untilAborted(client.connect(link.transport, { signal: limit, timeout: this.host.limits.connectTimeout }), limit)
+    const mark = { client, link }
+    this.live = mark
+    try {
+      await untilAborted(this.lists.readAll(client), limit)
+    } catch (error) {
+      this.live = undefined
+      throw error
+    }
+    // It may have ended, or the plugin, while it told its lists.
+    if (this.live !== mark) throw new Error('it ended while it told its lists')
+    this.ending.signal.throwIfAborted()
+    this.failures = 0
+    this.problem = undefined
+    return client
+  }
+
+  private clientOf(sdk: Sdk, link: Link): Client {
+    const changed = (kind: 'tools' | 'prompts') => ({ autoRefresh: false, debounceMs: 0, onChanged: (): void => this.lists.changed(kind) })
+    const client = new sdk.Client({ name: 'headrace', version: '0.1.0' }, {
+      capabilities: { roots: { listChanged: true } },
+      listChanged: { tools: changed('tools'), prompts: changed('prompts') },
+    })
+    client.setRequestHandler('roots/list', () => ({ roots: this.host.roots().map((folder) => ({ uri: pathToFileURL(folder).href })) }))
+    client.onclose = () => this.lose(client, withStderr('it ended', link))
+    // Told where it ends a request; by itself it is a line that is no message, which some servers print.
+    client.onerror = () => undefined
+    return client
+  }
+
+  /** A request of our own, bounded as a start is. */
+  private ask(method: string, params: JsonObject): Promise<unknown> {
+    const { live } = this
+    if (!live) return Promise.reject(new McpError('SERVER_DOWN', 'it is not connected'))
+    return live.client.request({ method, params }, ANY as never, { timeout: this.host.limits.connectTimeout }) as Promise<unknown>
+  }
+
+  /** A connection that is over: what the server told stands, and it is begun again. */
+  private lose(client: Client, why: string): void {
+    const { live } = this
+    if (live?.client !== client) return
+    this.live = undefined
+    this.problem = why
+    void live.link.close().catch(() => undefined)
+    if (this.ending.signal.aborted || this.attempt) return
+    this.warn(`${why}; it is started again`)
+    this.later()
+  }
+
+  private failed(error: unknown): McpError {
+    this.failures++
+    this.problem = oneLine(messageOf(error))
+    if (!this.ending.signal.aborted) {
+      const last = this.failures >= MAX_FAILURES
+      this.warn(`it cannot be reached: ${this.problem}${last ? '; it is tried again where a call needs it' : ''}`)
+      if (!last) this.later()
+    }
+    return new McpError('SERVER_DOWN', `The MCP server ${quoted(this.name)} cannot be reached now. The call was not made.`, { cause: error })
+  }
+
+  private later(): void {
+    clearTimeout(this.retry)
+    const pause = Math.min(MAX_PAUSE, 1_000 * 2 ** Math.max(0, this.failures - 1))
+    this.retry = setTimeout(() => void this.begin(), this.failures === 0 ? 100 : pause)
+    this.retry.unref()
+  }
+
+  private failureOf(error: unknown, method: string): McpError | 'forgotten' {
+    const { code, status } = error as { readonly code?: unknown; readonly status?: unknown }
+    const at = `The MCP server ${quoted(this.name)}`
+    // What a server says of a session that it does not know: not all use the status that is meant for it.
+    if (status === 404 || (status === 400 && /session/i.test(messageOf(error)))) return 'forgotten'
+    const effect = method === 'tools/call' ? ' The call may have had its effect.' : ''
+    if (!this.live || code === 'CONNECTION_CLOSED' || code === 'NOT_CONNECTED') return new McpError('SERVER_ENDED', `${at} ended before it answered.${effect}`, { cause: error })
+    return new McpError('SERVER_REFUSED', `${at} answered with an error: ${oneLine(messageOf(error)).slice(0, 2_000)}`, { cause: error })
+  }
+
+  private warn(problem: string): void {
+    this.host.warn(`the MCP server ${quoted(this.name)}: ${problem}`)
+  }
+}
+
+/** Whether a server answers that it does not know the streamable protocol. */
+function isNoStreamable(error: unknown): boolean {
+  const { status } = error as { readonly status?: unknown }
+  return status === 400 || status === 404 || status === 405
+}
+
+function withStderr(problem: string, link: Link): string {
+  const text = oneLine(link.stderr())
+  return text === '' ? problem : `${problem}; it wrote: ${text.slice(-500)}`
+}
+
+/** @throws the signal's reason */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work
+  work.catch(() => undefined)
+  signal.throwIfAborted()
+  let stop = (): void => undefined
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason as Error)
+    signal.addEventListener('abort', stop, { once: true })
+  })
+  return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', stop))
+}

@@ -1,0 +1,6 @@
+export { type AskRule, Config } from './config.ts'
+export type { ServerState } from './connection.ts'
+export { apply, inject, name } from './plugin.ts'
+export type { McpServer, McpService } from './service.ts'
+export type { ToolHints } from './told.ts'
+export type { McpTool } from './toolset.ts'

@@ -1,0 +1,88 @@
+import type { Context } from 'cordis'
+import { type Agent, scopeOf } from '@headrace/agent'
+import type {} from '@headrace/briefing'
+import { messageOf } from '@headrace/message'
+import { Config } from './config.ts'
+import { ServerConnection } from './connection.ts'
+import { serverNames } from './names.ts'
+import { type ServerConfig, readServer, readServersFile } from './server-config.ts'
+import { ServerPool } from './server-pool.ts'
+import type { McpService } from './service.ts'
+import { Toolset } from './toolset.ts'
+
+export const name = 'mcp'
+export const inject = ['agents', 'briefing', 'tools']
+export { Config }
+
+export async function apply(ctx: Context, config: Config): Promise<void> {
+  const logger = ctx.logger(name)
+  const warn = (problem: string): void => void logger.warn('%s', problem)
+  const configs = await configsOf(config, warn)
+  const names = serverNames(configs.map((server) => server.name))
+  const pool = new ServerPool(config.firstWait)
+  const roots = (): readonly string[] => rootsOf(ctx)
+  const servers = configs.map((server) => {
+    const connection = new ServerConnection(server, { limits: config, roots, warn, told: () => void toolset.update(mine) })
+    const mine = { connection, safe: names.get(server.name)! }
+    pool.add(connection)
+    return mine
+  })
+  const toolset = new Toolset(ctx, servers, config.ask, warn)
+  ctx.effect(() => () => pool.close(), 'MCP servers')
+  ctx.provide('mcp', {
+    servers: () => servers.map(({ connection, safe }) => ({
+      name: connection.name, state: connection.state, ...(connection.problem !== undefined && { problem: connection.problem }),
+      tools: toolset.list().filter(({ server }) => server === connection.name).map((tool) => tool.name),
+      prompts: (connection.told?.prompts ?? []).map((prompt) => `/${safe}:${prompt.name}`),
+    })),
+    tool: (tool) => toolset.get(tool),
+  } satisfies McpService)
+  if (servers.length === 0) return
+  // Whatever an agent does first begins the servers: while a person types, they start.
+  const stop = ctx.on('session/event', () => {
+    stop()
+    pool.begin()
+  })
+  ctx.on('agent/pre-step', async (agent, turn, _step, next) => {
+    const starting = pool.ready(turn.signal)
+    if (starting) await starting
+    toolset.remember(agent)
+    return next()
+  })
+}
+
+/** Servers of the config, then those of its file; what is wrong with one is told, and the others stand. */
+async function configsOf(config: Config, warn: (problem: string) => void): Promise<readonly ServerConfig[]> {
+  const given = [{ servers: config.mcpServers, folder: process.cwd() }]
+  if (config.file !== undefined) {
+    try {
+      given.push(await readServersFile(config.file))
+    } catch (error) {
+      warn(messageOf(error))
+    }
+  }
+  const found = new Map<string, ServerConfig>()
+  const seen = new Set<string>()
+  for (const { servers, folder } of given) {
+    for (const [server, value] of Object.entries(servers)) {
+      if (seen.has(server)) continue
+      seen.add(server)
+      try {
+        const read = readServer(server, value, process.env, folder)
+        read.warnings.forEach(warn)
+        if (read.server) found.set(server, read.server)
+      } catch (error) {
+        warn(messageOf(error))
+      }
+    }
+  }
+  return [...found.values()]
+}
+
+/** Folders of the agents that the plugin serves, each once. */
+function rootsOf(ctx: Context): readonly string[] {
+  const scope = scopeOf(ctx)
+  const agents = ctx.get('agents')
+  const ids = scope === undefined ? agents?.ids() ?? [] : [scope]
+  return [...new Set(ids.map((id) => agents?.get(id)).filter((agent): agent is Agent => agent !== undefined).map(({ cwd }) => cwd))]
+}

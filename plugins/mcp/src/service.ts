@@ -1,0 +1,27 @@
+import type { ServerState } from './connection.ts'
+import type { McpTool } from './toolset.ts'
+
+/** A server, for people and programs. */
+export interface McpServer {
+  readonly name: string
+  readonly state: ServerState
+  /** Why it is not there. */
+  readonly problem?: string
+  /** Names that the model has. */
+  readonly tools: readonly string[]
+  /** Commands that a prompt can begin with. */
+  readonly prompts: readonly string[]
+}
+
+/** `ctx.mcp`: what there is of MCP servers. */
+export interface McpService {
+  servers(): readonly McpServer[]
+  /** The tool that a call names, with what its server says of it (`readOnlyHint` and so on); nothing where it is no server's. */
+  tool(name: string): McpTool | undefined
+}
+
+declare module 'cordis' {
+  interface Context {
+    mcp: McpService
+  }
+}
