@@ -25,7 +25,7 @@ export function readLists(source: Source, tell: (told: Told) => void) {
   let reading: Promise<void> | undefined
   let connecting = false
   const dirty = new Set<'tools' | 'prompts'>()
-  let [spacing, readAt] = [0, -Infinity]
+  const pacing = paced()
   const tools = async () => readTools(await pages(source, 'tools/list', 'tools'), source.limits, source.warn)
   const prompts = async () => readPrompts(await pages(source, 'prompts/list', 'prompts'))
 
@@ -76,10 +76,7 @@ export function readLists(source: Source, tell: (told: Told) => void) {
       if (dirty.has(kind)) return
       dirty.add(kind)
       if (connecting) return
-      const now = performance.now()
-      spacing = now - readAt > SETTLED ? SPACING[0] : Math.min(SPACING[2], Math.max(SPACING[1], spacing * 2))
-      const wait = readAt + spacing - now
-      readAt = Math.max(now, readAt + spacing)
+      const wait = pacing()
       if (wait <= 0) begin()
       else void pause(wait, undefined, { ref: false }).then(begin)
     },
@@ -87,6 +84,18 @@ export function readLists(source: Source, tell: (told: Told) => void) {
     get reading(): Promise<void> | undefined {
       return reading
     },
+  }
+}
+
+/** Milliseconds to wait until the next reading; called for each. */
+function paced(): () => number {
+  let [spacing, readAt] = [0, -Infinity]
+  return () => {
+    const now = performance.now()
+    spacing = now - readAt > SETTLED ? SPACING[0] : Math.min(SPACING[2], Math.max(SPACING[1], spacing * 2))
+    const wait = readAt + spacing - now
+    readAt = Math.max(now, readAt + spacing)
+    return wait
   }
 }
 

@@ -20,10 +20,17 @@ let world: World
 beforeEach(() => void (world = new World()))
 afterEach(() => world.remove())
 
-/** Results of all calls, by tool, in the order of the calls. */
-function results(h: Harness): readonly { readonly name: string; readonly text: string; readonly blocks: readonly string[]; readonly error: boolean }[] {
-  return h.requests.at(-1)!.messages.flatMap((message) => (message.role === 'tool' ? message.content : []))
-    .map(({ name, content, error }) => ({ name, text: textOf({ content }), blocks: content.map(({ type }) => type), error: error === true }))
+interface CallResult {
+  readonly name: string
+  readonly text: string
+  readonly blocks: readonly string[]
+  readonly error: boolean
+}
+
+/** Results of all calls, in their order. */
+function results(h: Harness): readonly CallResult[] {
+  const blocks = h.requests.at(-1)!.messages.flatMap((message) => (message.role === 'tool' ? message.content : []))
+  return blocks.map(({ name, content, error }) => ({ name, text: textOf({ content }), blocks: content.map(({ type }) => type), error: error === true }))
 }
 
 describe('server-everything', () => {
