@@ -4,7 +4,7 @@ import type { Agent } from '@headrace/agent'
 import { textOf } from '@headrace/message'
 import { MemoryStore, type SessionEvent } from '@headrace/session'
 import { type Harness, type HarnessOptions, harness } from '@headrace/testing'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { claim } from '../src/services/copy.ts'
 
 async function app(options: HarnessOptions = {}): Promise<Harness> {
@@ -92,6 +92,59 @@ describe('an agent whose maker goes is parked, not cancelled (H1)', () => {
     await (await made.ctx.agents.resume('made', { model: 'scripted/m' })).dispose()
   })
 
+  /** A store that makes and leases logs when it is told to. */
+  class Slow extends MemoryStore {
+    readonly asked: (() => void)[] = []
+    slow = false
+    private wait(): Promise<void> {
+      return this.slow ? new Promise<void>((go) => this.asked.push(go)) : Promise.resolve()
+    }
+    override async create(id: string): ReturnType<MemoryStore['create']> {
+      await this.wait()
+      return super.create(id)
+    }
+    override async lease(id: string): ReturnType<MemoryStore['lease']> {
+      await this.wait()
+      return super.lease(id)
+    }
+  }
+
+  it.each<[string, (ctx: Context) => Promise<Agent>]>([
+    ['made', (ctx) => ctx.agents.create({ id: 'made', model: 'scripted/m' })],
+    ['resumed', (ctx) => ctx.agents.resume('old')],
+    ['forked', (ctx) => ctx.agents.fork('old', { id: 'made' })],
+  ])('one that is being %s while its plugin is reloaded is no agent of the plugin\'s next run', async (how, ask) => {
+    const store = new Slow()
+    const made = await app({ store })
+    await (await made.ctx.agents.create({ id: 'old', model: 'scripted/m' })).dispose()
+    let inner!: Context
+    const fiber = await made.ctx.plugin({ name: 'maker', inject: ['agents'], apply: async (ctx: Context) => void (inner = ctx) })
+    store.slow = true
+    const asked = ask(inner)
+    const refused = expect(asked).rejects.toMatchObject({ code: 'PLUGIN_GONE', message: expect.stringContaining('was reloaded meanwhile') as string })
+    await expect.poll(() => store.asked.length).toBe(1)
+    await fiber.restart()
+    store.slow = false
+    for (const go of store.asked) go()
+    await refused
+    expect(made.ctx.agents.ids()).toEqual(['test'])
+    // It was given back.
+    await (await made.ctx.agents.resume(how === 'resumed' ? 'old' : 'made', { model: 'scripted/m' })).dispose()
+  })
+
+  it('nor is one of an app that is being made while the app begins anew', async () => {
+    const store = new Slow()
+    const made = await app({ store })
+    store.slow = true
+    const asked = made.ctx.agents.create({ id: 'made', model: 'scripted/m' })
+    const refused = expect(asked).rejects.toMatchObject({ code: expect.stringMatching(/^(PLUGIN_GONE|SERVICE_GONE)$/) as string })
+    await expect.poll(() => store.asked.length).toBe(1)
+    await made.ctx.fiber.dispose()
+    store.slow = false
+    for (const go of store.asked) go()
+    await refused
+  })
+
   it('a plugin of its own whose end waits for the end of the agent does not hold it up', async () => {
     const made = await app({ settings: { grace: 20 } })
     const { agent } = made
@@ -139,6 +192,39 @@ describe('a close that fails is told to whoever ended the agent', () => {
       expect(messages.join('\n')).toContain('the disk is gone')
       expect(messages.join('\n')).not.toContain('TypeError')
     }
+  })
+
+  it.each<[string, (ctx: Context) => PromiseLike<unknown>]>([
+    ['the app', (ctx) => ctx.fiber.dispose() as unknown as PromiseLike<unknown>],
+    ['the services', (ctx) => [...ctx.registry.values()].find(({ name }) => name === 'agent')!.fibers[Symbol.iterator]().next().value!.dispose() as unknown as PromiseLike<unknown>],
+    ['its maker', (ctx) => [...ctx.registry.values()].find(({ name }) => name === 'maker')!.fibers[Symbol.iterator]().next().value!.dispose() as unknown as PromiseLike<unknown>],
+  ])('by unloading %s where nobody listens to the log: on stderr, once for each agent, also where it takes its time', async (whose, unload) => {
+    const lines: string[] = []
+    const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+      lines.push(String(text))
+      return true
+    })
+    onTestFinished(() => void write.mockRestore())
+    class Later extends Stuck {
+      override async create(id: string): ReturnType<MemoryStore['create']> {
+        const lease = await super.create(id)
+        return Object.assign(Object.create(lease) as typeof lease, { release: () => new Promise((_, reject) => setTimeout(() => reject(new Error(`the disk of ${id} is gone`)), 5)) })
+      }
+    }
+    const ctx = new Context()
+    await ctx.plugin(agentPlugin)
+    ctx.sessions.store(new Later())
+    const own = ctx.logger.exporter({ export: () => undefined })
+    await ctx.plugin({ name: 'maker', inject: ['agents'], apply: async (inner: Context) => void await inner.agents.create({ id: 'made', model: 'a/b' }) })
+    if (whose === 'the app') await ctx.agents.create({ id: 'of-the-app', model: 'a/b' })
+    else own()
+    await unload(ctx)
+    await vi.waitFor(() => expect(lines.join('')).toContain('the disk of made is gone'))
+    if (whose === 'the app') await vi.waitFor(() => expect(lines.join('')).toContain('the disk of of-the-app is gone'))
+    expect(lines.every((line) => line.startsWith('headrace: error: '))).toBe(true)
+    // And then it is gone itself.
+    if (whose !== 'its maker') await vi.waitFor(() => expect([...ctx.logger.exporters.keys()].filter((key) => key < 0)).toEqual([]))
+    await ctx.fiber.dispose()
   })
 })
 

@@ -79,6 +79,37 @@ describe('an option of a wrong type or value', () => {
     ['a file', ({ agent }) => agent.putFile('x' as never, 'application/pdf'), /^agent\.putFile takes bytes/],
     ['the type of a file', ({ agent }) => agent.putFile(new Uint8Array(1), 'pdf'), /^agent\.putFile takes bytes/],
     ['the name of a file', ({ agent }) => agent.putFile(new Uint8Array(1), 'application/pdf', 7 as never), /^agent\.putFile takes bytes/],
+    ['a context that is null', ({ agent }) => agent.prompt('x', { context: null as never }), /^agent\.prompt has a context that is a RunContext/],
+    ['a signal that is false', ({ agent }) => agent.prompt('x', { signal: false as never }), /^agent\.prompt has a signal that is an AbortSignal/],
+    ...[null, false, '', 0, [], 'object'].map((output): [string, (made: Harness) => unknown, RegExp] =>
+      [`an output that is ${JSON.stringify(output)}`, ({ agent }) => agent.prompt('x', { output: output as never }), /^output of a prompt must be a Zod schema, or JSON Schema/]),
+    ...[null, false, '', 7].map((config): [string, (made: Harness) => unknown, RegExp] =>
+      [`a prompt's config that is ${JSON.stringify(config)}`, ({ agent }) => agent.prompt('x', { config: config as never }), /^prompt must be an object/]),
+    ['an id that is null', ({ ctx }) => ctx.agents.create({ id: null as never }), /cannot be a session id/],
+    ['a kind', ({ ctx }) => ctx.agents.create({ kind: '' }), /^agents\.create has a kind that is a text/],
+    ['what it is under', ({ ctx }) => ctx.agents.create({ under: null as never }), /^agents\.create: under takes \{ session, call \}/],
+    ['another field of it', ({ ctx }) => ctx.agents.create({ under: { session: 'a', call: { assistant: 1, index: 0 }, parent: 'b' } as never }), /^agents\.create: under has no option "parent"; it has session, call/],
+    ['another field of its call', ({ ctx }) => ctx.agents.create({ under: { session: 'a', call: { assistant: 1, index: 0, id: 'x' } as never } }), /^agents\.create: under\.call has no option "id"; it has assistant, index/],
+    ['its call', ({ ctx }) => ctx.agents.create({ under: { session: 'a' } as never }), /^agents\.create: under\.call takes \{ assistant, index \}/],
+    ['a seq of its call', ({ ctx }) => ctx.agents.create({ under: { session: 'a', call: { assistant: -1, index: 0 } } }), /^agents\.create has under: \{ session, call/],
+    ['where a fork begins', ({ ctx }) => ctx.agents.fork('test', { id: 'fork', at: null as never }), /^agents\.fork has an at that is the seq/],
+    ['no options of a replacement', ({ agent }) => agent.replace('1', '2', [], undefined as never), /^agent\.replace takes \{ reason, key \}/],
+    ['no reason of a replacement', ({ agent }) => agent.replace('1', '2', [], {} as never), /^agent\.replace needs a reason/],
+    ['an option of a replacement', ({ agent }) => agent.replace('1', '2', [], { reason: 'x', owner: 'y' } as never), /^agent\.replace has no option "owner"/],
+    ['the messages of a replacement', ({ agent }) => agent.replace('1', '2', 'x' as never, { reason: 'x' }), /^agent\.replace takes a list/],
+    ['no replacement at all', ({ agent }) => (agent.replace as unknown as () => void)(), /^agent\.replace takes \{ reason, key \}/],
+    ['a reason of a cancel', ({ agent }) => agent.cancel(7 as never), /^agent\.cancel has a reason/],
+    ['whether a rewind cancels', ({ agent }) => agent.rewind({ cancel: 'yes' as never }), /^agent\.rewind has cancel: true or false/],
+    ['a reason of a rewind', ({ agent }) => agent.rewind({ reason: 7 as never }), /^agent\.rewind has a reason/],
+    ['a prompt that is withdrawn', ({ agent }) => agent.withdraw('1' as never), /^agent\.withdraw takes the seq/],
+    ['a report', ({ agent }) => (agent.report as (seam: string) => void)('x'), /^agent\.report takes where/],
+    ...[undefined, null, 'x', {}, { config: {} }, { config: { model: 'a/b' } }, { config: { model: 'a/b' }, messages: [] }, { config: { model: 'a/b' }, messages: [], segments: {}, owners: [] }]
+      .map((request): [string, (made: Harness) => unknown, RegExp] => [`a request that is ${JSON.stringify(request)}`, ({ ctx }) => ctx.llm.stream(request as never), /^ctx\.llm\.stream\(\) takes a Request/]),
+    ['a request to make a body of', ({ ctx }) => ctx.llm.wire({} as never), /^ctx\.llm\.wire\(\) takes a Request/],
+    ['a provider', ({ ctx }) => ctx.llm.models(undefined as never), /^ctx\.llm\.models\(\) takes the name of a provider, not nothing/],
+    ['a store', ({ ctx }) => ctx.sessions.store({} as never), /^plugin app: ctx\.sessions\.store\(\) was given a store without create\(\), lease\(\), load\(\), read\(\), follow\(\), post\(\), letters\(\), card\(\), list\(\), remove\(\), putBlob\(\), getBlob\(\)/],
+    ['no store', ({ ctx }) => ctx.sessions.store(undefined as never), /^plugin app: ctx\.sessions\.store\(\) takes a SessionStore, not nothing/],
+    ['a store that lacks one method', ({ ctx, store }) => ctx.sessions.store(Object.assign(Object.create(store) as typeof store, { post: undefined }) as never), /^plugin app: .* without post\(\);/],
     ['an adapter', ({ ctx }) => ctx.llm.adapter('echo', {} as never), /^plugin app: the adapter "echo" needs stream\(\)/],
     ['an adapter\'s name', ({ ctx }) => ctx.llm.adapter('a/b', { async *stream() { /* never */ } } as never), /^plugin app: the name of an adapter/],
   ])('is refused where it is given: %s', async (_, use, message) => {
@@ -88,6 +119,29 @@ describe('an option of a wrong type or value', () => {
     expect(made.ctx.agents.ids()).toEqual(['test'])
     await expect(made.store.card('fork')).rejects.toThrow()
   })
+})
+
+it.each(['park', 'dispose'] as const)('after %s an agent says so, whatever it is asked', async (how) => {
+  const made = await app()
+  await made.run('x')
+  const { agent } = made
+  await agent[how]()
+  const [code, words] = how === 'park' ? ['AGENT_PARKED', 'the agent was parked'] : ['AGENT_DISPOSED', 'the agent was disposed']
+  await expect(agent.rewind()).rejects.toMatchObject({ code, message: expect.stringContaining('ctx.agents.resume("test")') as string })
+  await expect(agent.ask(['x'], { purpose: 'x' })).rejects.toMatchObject({ code })
+  for (const use of [() => agent.prompt('x'), () => agent.steer('x'), () => agent.inject('x'), () => agent.setTitle('x')]) expect(use).toThrow(words)
+})
+
+it('a rewind of an agent that was parked in the middle of a turn says that it was parked, and not that a turn runs', async () => {
+  const made = await app({ script: ['one', { text: 'half', hang: true }] })
+  await made.run('x')
+  const turn = made.agent.prompt('y')
+  await new Promise((resolve) => made.agent.session.on('chunk', resolve))
+  const parking = made.agent.park()
+  await expect(made.agent.rewind()).rejects.toMatchObject({ code: 'AGENT_PARKED' })
+  await parking
+  await expect(made.agent.rewind({ cancel: true })).rejects.toMatchObject({ code: 'AGENT_PARKED' })
+  expect(await turn.result).toMatchObject({ reason: 'parked' })
 })
 
 it('the defaults are those that the README says', async () => {

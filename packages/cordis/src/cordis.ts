@@ -77,6 +77,13 @@ export function stateOf(fiber: Fiber): FiberState {
   return state === 'failed' && fiber.uid === null ? 'disposed' : state
 }
 
+/**
+ * Tells one run of a plugin from the next: it is another object after a reload. `undefined` while the plugin does not run.
+ */
+export function runOf(fiber: Fiber): object | undefined {
+  return ['active', 'loading'].includes(stateOf(fiber)) ? fiber.store : undefined
+}
+
 /** True for a plugin that runs. */
 export function isActive(fiber: Fiber): boolean {
   return stateOf(fiber) === 'active'
@@ -142,20 +149,68 @@ export class Departures {
   }
 }
 
+// --- The log ---
+
+type Exporter = Parameters<Context['logger']['exporter']>[0]
+
+/**
+ * Adds an exporter of Cordis' log that outlives the plugin that adds it: what fails while that, or all of the app, unloads is told too.
+ * Cordis' own `ctx.logger.exporter()` ends all of a fiber's effects at once, and the exporter with them.
+ */
+export function addLastingExporter(ctx: Context, exporter: Exporter): void {
+  const { exporters } = ctx.logger
+  // Those of Cordis are counted up from 1.
+  const key = -ctx.fiber.uid!
+  exporters.set(key, exporter)
+  const remove = (): void => void (exporters.get(key) === exporter && exporters.delete(key))
+  ctx.effect(() => () => void unloaded(ctx).then(remove), 'exporter')
+}
+
+/** Resolves when neither the plugin of a context nor its app is loading or unloading, and what failed meanwhile was logged. */
+async function unloaded({ fiber, root }: Context): Promise<void> {
+  for (let moving = fiber.inertia ?? root.fiber.inertia; moving; moving = fiber.inertia ?? root.fiber.inertia) await moving
+  await new Promise((resolve) => setImmediate(resolve))
+}
+
 // --- Owners ---
 
 /**
  * The name of the plugin that a context belongs to; a plugin without a name belongs to the one that loaded it. `undefined` for the app.
  *
  * @param boundary the `apply` of a plugin at which the walk ends: what is registered there counts as the app's
+ * @throws TypeError for what is no context of a plugin, or of an app: nobody signs for another by an object that looks like one
  */
 export function pluginOf(ctx: Context, boundary?: unknown): string | undefined {
-  for (const fiber of upFrom(ctx.fiber)) {
-    if (boundary !== undefined && fiber.runtime!.callback === boundary) return undefined
+  for (let fiber = fiberOf(ctx); fiber.runtime; fiber = fiberOf(fiber.parent)) {
+    if (boundary !== undefined && fiber.runtime.callback === boundary) return undefined
     const name = nameOf(fiber)
     if (name) return name
   }
   return undefined
+}
+
+/** The fiber of a context. One that was put on a context that Cordis made counts for nothing: the next one up the prototypes is its own. */
+function fiberOf(ctx: Context): Fiber {
+  for (let at: unknown = ctx; isObject(at); at = Object.getPrototypeOf(at)) {
+    const fiber: unknown = Reflect.get(at, 'fiber')
+    if (isObject(fiber) && isLoaded(fiber as unknown as Fiber)) return fiber as unknown as Fiber
+  }
+  throw new TypeError('this is no context of a plugin that was loaded; call a method of a service on the service, as in ctx.agents.get(id)')
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+/** True for a fiber that Cordis made: a plugin's, or an app's own. */
+function isLoaded(fiber: Fiber): boolean {
+  if (names.has(fiber) || apps.has(fiber)) return true
+  // A plugin may have been loaded before this module was.
+  const { runtime, ctx } = fiber
+  const app = isObject(ctx) && isObject(ctx.root) ? apps.get(ctx.root.fiber) : undefined
+  const isRegistered = runtime !== null && app?.registry.get(runtime?.callback as Plugin) === runtime && [...runtime.fibers].includes(fiber)
+  if (isRegistered) names.set(fiber, runtime.name ?? null)
+  return isRegistered
 }
 
 /**
@@ -163,7 +218,7 @@ export function pluginOf(ctx: Context, boundary?: unknown): string | undefined {
  * would depend on what else is loaded.
  */
 export function nameOf(fiber: Fiber): string | undefined {
-  const name = (fiber as Named)[kName]
+  const name = names.get(fiber)
   return name === undefined ? fiber.runtime?.name : (name ?? undefined)
 }
 
@@ -174,22 +229,26 @@ export function renamed(plugin: Plugin, name: string): Plugin {
   return { name, apply: plugin, ...(inject && { inject }), ...(Config && { Config }) } as Plugin
 }
 
-const kName = Symbol.for('headrace.name')
+/** The name that a fiber's plugin had when it was loaded; `null` where that had none. No plugin can reach it. */
+const names = new WeakMap<Fiber, string | null>()
 
-/** On a fiber: the name that its plugin had when it was loaded; `null` where that had none. */
-interface Named {
-  [kName]?: string | null
+/** Apps by their own fiber. */
+const apps = new WeakMap<Fiber, Context>()
+
+/** Notes the app of a context that Cordis gave to a plugin: its plugins are known, also where another copy of Cordis loads them. */
+export function noteApp({ root }: Context): void {
+  if (!apps.has(root.fiber)) apps.set(root.fiber, root)
 }
 
-/** Notes each plugin's name on its fiber, which runs a microtask later at the soonest. Once in a process, whoever imports this. */
-function noteNames(registry: { plugin: RegistryService['plugin']; [kName]?: true }): void {
-  if (registry[kName]) return
-  registry[kName] = true
+/** Notes each plugin's name as it is loaded, which runs a microtask later at the soonest. Each copy of this module notes for itself. */
+function noteNames(registry: { plugin: RegistryService['plugin'] }): void {
   const load = registry.plugin as (this: RegistryService, plugin: Plugin, ...rest: unknown[]) => Fiber
   registry.plugin = function (this: RegistryService, plugin: Plugin, ...rest: unknown[]) {
     const loading = load.call(this, plugin, ...rest)
+    const { fiber } = loading.ctx
     const { name } = plugin as { readonly name?: unknown }
-    ;(loading.ctx.fiber as Named)[kName] = typeof name === 'string' && name !== '' && name !== 'apply' ? name : null
+    names.set(fiber, typeof name === 'string' && name !== '' && name !== 'apply' ? name : null)
+    noteApp(loading.ctx)
     return loading
   } as unknown as RegistryService['plugin']
 }

@@ -3,7 +3,7 @@ import { Context, type Fiber, type Plugin } from 'cordis'
 import { describe, expect, it } from 'vitest'
 import {
   Departures, Listeners, fibersOf, isActive, isBelow, isFailed, loadingFiber, missingServices, movingPart, nameOf, originalOf,
-  partsOf, pluginOf, registrationsOf, renamed, servicesOf, sortListeners, stateOf, whyNotRunning,
+  partsOf, pluginOf, registrationsOf, renamed, runOf, servicesOf, sortListeners, stateOf, whyNotRunning,
 } from '../src/index.ts'
 
 /** Events and services of these tests, which no type knows. */
@@ -155,6 +155,23 @@ describe('the fibers of an app', () => {
   })
 })
 
+it('a run of a plugin is another after a reload, and none while it does not run', async () => {
+  const ctx = new Context()
+  const fiber = await load(ctx, { name: 'runs', apply: async () => undefined })
+  const first = runOf(fiber)
+  expect(first).toBe(runOf(fiber))
+  const restarting = fiber.restart()
+  expect(runOf(fiber)).toBeUndefined()
+  await restarting
+  expect(runOf(fiber)).toBeTypeOf('object')
+  expect(runOf(fiber)).not.toBe(first)
+  const app = runOf(ctx.fiber)
+  expect(app).toBeTypeOf('object')
+  await ctx.fiber.dispose()
+  expect(runOf(ctx.fiber)).not.toBe(app)
+  expect([runOf(fiber), runOf(await load(ctx, { name: 'waits', inject: ['nothing'], apply: async () => undefined }))]).toEqual([undefined, undefined])
+})
+
 describe('the plugin of a context', () => {
   it('is the nearest one with a name, none for the app', async () => {
     const ctx = new Context()
@@ -179,6 +196,21 @@ describe('the plugin of a context', () => {
     expect(seen).toEqual(['git', 'git:work', 'git:home', 'Git', 'Git:work'])
     expect(fibers.map(nameOf)).toEqual(['git', 'git:work', 'git:home'])
     expect(new Set(fibers.map(({ runtime }) => runtime!.name))).toEqual(new Set(['git']))
+  })
+
+  it('is none for an object that looks like a context, and no other than its own for a context with a fiber put on it', async () => {
+    const ctx = new Context()
+    const own = await load(ctx, { name: 'own', apply: async () => undefined })
+    const fake = (name: string) => ({ runtime: { name, callback: () => undefined, fibers: [] }, parent: ctx, ctx, state: 2 }) as unknown as Fiber
+    const forged = [
+      {}, { fiber: {} }, { fiber: null }, { fiber: { runtime: null } }, { fiber: fake('honest') }, { root: ctx, fiber: fake('honest') },
+      { fiber: Object.create(own.runtime as object) as object }, { root: { fiber: {} }, fiber: { ctx: { root: { fiber: {} } } } },
+    ]
+    for (const context of forged) expect(() => pluginOf(context as unknown as Context)).toThrow(TypeError)
+    expect(pluginOf(own.ctx.extend({ fiber: fake('honest') }))).toBe('own')
+    expect(pluginOf(own.ctx.extend({ fiber: Object.assign(Object.create(own) as Fiber, { runtime: { name: 'honest' } }) }))).toBe('own')
+    Object.assign(own, { [Symbol.for('headrace.name')]: 'honest' })
+    expect(pluginOf(own.ctx)).toBe('own')
   })
 
   it('is looked for up to a boundary', async () => {

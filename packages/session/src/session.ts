@@ -268,9 +268,13 @@ export class Session {
     return this.lease.onLetter(listener)
   }
 
-  /** Flushes and gives the lease back. */
-  async close(): Promise<void> {
-    this.closed ??= 'it was closed'
+  /**
+   * Flushes and gives the lease back.
+   *
+   * @param why told to whoever appends afterwards
+   */
+  async close(why = 'it was closed'): Promise<void> {
+    this.closed ??= why
     this.live.clear()
     await this.lease.release()
   }

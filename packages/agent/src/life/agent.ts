@@ -85,10 +85,10 @@ export class AgentView implements Agent {
     checkOptions('agent.prompt', options, ['context', 'config', 'output', 'signal'])
     const { context, config, output, signal } = options
     // Ahead of the append: what throws must not be queued.
-    checkOption('agent.prompt', !context || isRunContext(context), 'has a context that is a RunContext')
-    checkOption('agent.prompt', !signal || isA(signal, AbortSignal), 'has a signal that is an AbortSignal')
-    const patch = config && this.#core.header.seed.check(toConfigPatch(config, 'prompt'))
-    const handle = this.#core.inbox.prompt(input, this.plugin, { context, config: patch, output: output && toOutputSchema(output) })
+    checkOption('agent.prompt', context === undefined || isRunContext(context), 'has a context that is a RunContext')
+    checkOption('agent.prompt', signal === undefined || isA(signal, AbortSignal), 'has a signal that is an AbortSignal')
+    const patch = config === undefined ? undefined : this.#core.header.seed.check(toConfigPatch(config, 'prompt'))
+    const handle = this.#core.inbox.prompt(input, this.plugin, { context, config: patch, output: output === undefined ? undefined : toOutputSchema(output) })
     if (signal) cancelWith(handle, signal)
     return this.woken(handle) as TurnHandle<Output>
   }
@@ -110,8 +110,13 @@ export class AgentView implements Agent {
   }
 
   replace(
-    first: EntryId, last: EntryId, messages: readonly (ContributionInput | MessageInput)[], { reason, key }: ReplaceOptions,
+    first: EntryId, last: EntryId, messages: readonly (ContributionInput | MessageInput)[], options: ReplaceOptions,
   ): SessionEvent<'surface/replace'> {
+    checkOptions('agent.replace', options, ['reason', 'key'])
+    const { reason, key } = options
+    checkOption('agent.replace', isText(reason), "needs a reason, for the log: { reason: 'compacted' }")
+    checkOption('agent.replace', key === undefined || isText(key), 'has a key that is a text, and not empty')
+    checkOption('agent.replace', Array.isArray(messages), 'takes a list of messages')
     return this.#core.inbox.replace(first, last, messages, { sign: (own = key) => ownerOf(this.plugin, own, 'replace'), reason })
   }
 
@@ -126,7 +131,7 @@ export class AgentView implements Agent {
   }
 
   rewind(options: RewindOptions = {}): Promise<SessionEvent<'surface/rewind'>> {
-    return rewind(this.#core, ownerOf(this.plugin, undefined, 'rewind'), options, options.reason ?? `rewound by ${this.plugin}`)
+    return rewind(this.#core, ownerOf(this.plugin, undefined, 'rewind'), options, `rewound by ${this.plugin}`)
   }
 
   setTitle(title: string): void {
@@ -139,7 +144,8 @@ export class AgentView implements Agent {
     this.#core.header.seed.patch(toConfigPatch(patch, 'configure'), ownerOf(this.plugin, undefined, 'configure'))
   }
 
-  ask(messages: readonly ContributionInput[], options: AskOptions): Promise<SideAnswer> {
+  async ask(messages: readonly ContributionInput[], options: AskOptions): Promise<SideAnswer> {
+    this.#core.checkAlive()
     return this.#core.sideRequests.run((ending) => ask(this.#core, this.plugin, messages, options, ending))
   }
 
@@ -155,14 +161,18 @@ export class AgentView implements Agent {
   }
 
   report(seam: string, problem: string): void {
+    checkOption('agent.report', isText(seam) && isText(problem), 'takes where it went wrong, and what, as texts')
     this.#core.reporter.report({ kind: 'failed', plugin: this.plugin, seam, problem })
   }
 
   withdraw(prompt: number, reason = `withdrawn by ${this.plugin}`): void {
+    checkOption('agent.withdraw', Number.isSafeInteger(prompt), 'takes the seq of a prompt that waits, as handle.prompt has it')
+    checkOption('agent.withdraw', typeof reason === 'string', 'has a reason that is a text')
     this.#core.inbox.withdraw(prompt, reason)
   }
 
   cancel(reason = `cancelled by ${this.plugin}`, options: CancelOptions = {}): void {
+    checkOption('agent.cancel', typeof reason === 'string', 'has a reason that is a text')
     checkOptions('agent.cancel', options, ['queue'])
     const { queue = 'keep' } = options
     checkOption('agent.cancel', queue === 'keep' || queue === 'withdraw', "has queue: 'keep' or 'withdraw'")
@@ -188,6 +198,10 @@ export class AgentView implements Agent {
 
 // A listener of one plugin must not put itself in front of what others say (L14).
 Object.freeze(AgentView.prototype)
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
 
 /** Cancels a turn when a signal is aborted, now or later. */
 function cancelWith(handle: TurnHandle, signal: AbortSignal): void {

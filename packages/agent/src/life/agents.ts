@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
-import { stateOf } from '@headrace/cordis'
+import { runOf } from '@headrace/cordis'
 import type { Context } from 'cordis'
 import { type CallConfig, defined, resolveModel, toConfigPatch } from '@headrace/message'
-import { Session, type SessionStore, forkLog } from '@headrace/session'
+import { Session, type SessionStore, type Under, forkLog } from '@headrace/session'
 import type { Agent } from '../contract/agent.ts'
 import { checkOption, checkOptions, namesOf } from '../contract/check-options.ts'
 import { AgentError } from '../contract/error.ts'
@@ -35,6 +35,12 @@ export interface AgentsOptions extends Pick<Shared, 'ctx' | 'llm' | 'tools' | 's
   readonly settings: Settings
   /** The store in use now. */
   store(): SessionStore
+}
+
+/** Who asked for an agent: a plugin, and which of its runs; the next one did not ask. */
+interface Maker {
+  readonly home: Context
+  readonly run: object | undefined
 }
 
 type Parts = Pick<CoreOptions, 'session' | 'store' | 'settings' | 'choice' | 'cwd' | 'explicit' | 'context' | 'budget' | 'resumed' | 'forked'>
@@ -82,12 +88,15 @@ export class Agents {
   }
 
   async create(home: Context, options: CreateOptions): Promise<Agent> {
+    const run = runOf(home.fiber)
     checkOptions('agents.create', options, [...SHARED, 'id', 'under', 'kind', 'title', 'tools'])
     checkGiven('agents.create', options)
     const cwd = resolve(options.cwd ?? process.cwd())
     const { limits, under, kind, title, tools } = options
-    const isTitle = title === undefined || (typeof title === 'string' && title.trim() !== '')
-    checkOption('agents.create', isTitle, 'has a title that is a text, and not blank')
+    for (const [name, text] of Object.entries({ title, kind })) {
+      checkOption('agents.create', text === undefined || (typeof text === 'string' && text.trim() !== ''), `has a ${name} that is a text, and not blank`)
+    }
+    if (under !== undefined) checkUnder(under)
     const { settings, tools: choice } = boundsOf(
       this.settings,
       defined({ limits: limits && toGiven(limits), tools: checkChoice(tools) }),
@@ -98,30 +107,33 @@ export class Agents {
     const config = { ...this.defaults, ...resolveModel(explicit, this.defaults.model) }
     const seed = options.seed && toSeed(options.seed)
     const opening = defined({
-      id: options.id ?? newSessionId(), cwd, config: Object.keys(config).length > 0 ? config : undefined, seed,
+      id: options.id === undefined ? newSessionId() : options.id, cwd, config: Object.keys(config).length > 0 ? config : undefined, seed,
       under, kind, title, tools, limits: limits && toGiven(limits),
     })
     const session = await Session.create(store, opening, { strict: settings.strict, maxEvent: settings.limits.event })
     const { context, budget } = options
-    const core = await this.adopt(home, { session, store, settings, choice, cwd, explicit, context, budget, resumed: false, forked: false })
+    const core = await this.adopt({ home, run }, { session, store, settings, choice, cwd, explicit, context, budget, resumed: false, forked: false })
     return core.view(pluginOf(home))
   }
 
   async resume(home: Context, id: string, options: ResumeOptions): Promise<Agent> {
+    const run = runOf(home.fiber)
     checkOptions('agents.resume', options, [...SHARED, 'turn', 'recent', 'widen'])
     checkGiven('agents.resume', options)
-    return this.open(home, id, options, false)
+    return this.open({ home, run }, id, options, false)
   }
 
   async fork(home: Context, parent: string, given: ForkOptions): Promise<Agent> {
+    const run = runOf(home.fiber)
     checkOptions('agents.fork', given, [...SHARED, 'turn', 'recent', 'widen', 'at', 'id'])
     checkGiven('agents.fork', given)
     const { at, id = newSessionId(), ...options } = given
+    checkOption('agents.fork', at === undefined || (Number.isSafeInteger(at) && at >= 0), 'has an at that is the seq of an event')
     await forkLog(this.store(), parent, id, at)
-    return this.open(home, id, options, true)
+    return this.open({ home, run }, id, options, true)
   }
 
-  private async open(home: Context, id: string, options: ResumeOptions, forked: boolean): Promise<Agent> {
+  private async open(maker: Maker, id: string, options: ResumeOptions, forked: boolean): Promise<Agent> {
     if (this.live.has(id)) throw new AgentError('AGENT_RUNNING', `session ${id} has an agent in this process already; use ctx.agents.get(${JSON.stringify(id)})`)
     const store = this.store()
     const explicit = explicitOf(options)
@@ -141,22 +153,24 @@ export class Agents {
     const cwd = resolve(options.cwd ?? session.ledger.origin?.cwd ?? process.cwd())
     const { settings, tools: choice } = bounds
     const { context, budget } = options
-    const core = await this.adopt(home, { session, store, settings, choice, cwd, explicit, context, budget, resumed: true, forked })
+    const core = await this.adopt(maker, { session, store, settings, choice, cwd, explicit, context, budget, resumed: true, forked })
     // A cancel that a crash cut off is still a cancel, unless somebody says that it goes on.
     if (session.ledger.turn?.cancelled !== undefined && options.turn !== 'continue') await closeTurn(core, 'cancelled')
     else if (options.turn === 'close' && session.ledger.turn) await closeTurn(core, 'lost')
     core.driver.goOn()
-    return core.view(pluginOf(home))
+    return core.view(pluginOf(maker.home))
   }
 
   /** @throws where the plugin that asked for the agent is gone by now; the session is given back then */
-  private async adopt(home: Context, parts: Parts): Promise<AgentCore> {
+  private async adopt({ home, run }: Maker, parts: Parts): Promise<AgentCore> {
     const { live, shared, defaults } = this
     const { id } = parts.session
     try {
       if (this.ended) throw new AgentError('SERVICE_GONE', `session ${id} gets no agent: the agent services were unloaded meanwhile`)
-      // Cordis takes an effect of a plugin that waits for a service, and never disposes of it.
-      if (!runs(home)) throw new AgentError('PLUGIN_GONE', `session ${id} gets no agent: the plugin ${pluginOf(home)} that asked for it does not run`)
+      // Cordis takes an effect of a plugin that waits for a service, and never disposes of it. A plugin that runs again did not ask for it.
+      if (run === undefined || runOf(home.fiber) !== run) {
+        throw new AgentError('PLUGIN_GONE', `session ${id} gets no agent: the plugin ${pluginOf(home)} that asked for it ${runOf(home.fiber) ? 'was reloaded meanwhile' : 'does not run'}; resume the session`)
+      }
       const core = new AgentCore({ ...parts, ...shared, home, defaults })
       const forget = home.effect(() => {
         live.set(id, core)
@@ -194,11 +208,6 @@ export class Agents {
   }
 }
 
-/** True while what is made on a context is taken away with its plugin. */
-function runs({ fiber }: Context): boolean {
-  return ['active', 'loading'].includes(stateOf(fiber))
-}
-
 /** Closes the turn that was cut off, durably. */
 async function closeTurn(core: AgentCore, reason: 'lost' | 'cancelled'): Promise<void> {
   core.endTurn(reason)
@@ -214,6 +223,16 @@ function toGiven(limits: Partial<Limits>): Record<string, number> {
   const given = defined(limits)
   const checked = toLimits(given)
   return Object.fromEntries(Object.keys(given).map((name) => [name, checked[name as keyof Limits]]))
+}
+
+/** @throws AgentError for what is no call of a session */
+function checkUnder(under: Under): void {
+  const isPlace = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
+  const expected = 'has under: { session, call: { assistant, index } }, the id of a session, the seq of its answer, and which call of it'
+  checkOptions('agents.create: under', under, ['session', 'call'])
+  checkOption('agents.create', typeof under.session === 'string' && under.session !== '', expected)
+  checkOptions('agents.create: under.call', under.call, ['assistant', 'index'])
+  checkOption('agents.create', isPlace(under.call.assistant) && isPlace(under.call.index), expected)
 }
 
 /** What JavaScript may give of what no schema judges. @throws AgentError */

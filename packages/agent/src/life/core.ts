@@ -3,7 +3,7 @@ import { type ContributionInput, type Owner, isA, messageOf } from '@headrace/me
 import type { ErrorRecord, Session, SessionEvent, SessionStore, ToolChoice, TurnReason } from '@headrace/session'
 import type { RequestBudget } from '@headrace/tokens'
 import type { Agent } from '../contract/agent.ts'
-import { CancelledError, ParkedError, toRecord } from '../contract/error.ts'
+import { AgentError, CancelledError, ParkedError, toRecord } from '../contract/error.ts'
 import type { Settings } from '../contract/settings.ts'
 import type { TurnEvent, TurnHandle, TurnResult } from '../contract/turn.ts'
 import type { Departures } from '../seams/hooks.ts'
@@ -66,6 +66,8 @@ export class AgentCore implements TurnHost {
   private readonly following = new Set<PendingTurn>()
   private result: TurnResult | undefined
   private disposing: Promise<void> | undefined
+  /** Why it ended, once it was told to. */
+  private ended: CancelledError | undefined
   /** The turn whose cancel this life has put on record. */
   private cancelled: number | undefined
 
@@ -185,7 +187,8 @@ export class AgentCore implements TurnHost {
     return (this.disposing ??= this.end(new ParkedError()))
   }
 
-  private async end(why: Error): Promise<void> {
+  private async end(why: CancelledError): Promise<void> {
+    this.ended = why
     this.driver.end()
     this.running?.controller.abort(why)
     this.sideRequests.cancel('the agent was disposed')
@@ -199,8 +202,15 @@ export class AgentCore implements TurnHost {
       // In the frame in which the log closes: a plugin of its own may have prompted it until now.
       this.inbox.close(isA(why, ParkedError) ? 'parked' : 'withdrawn', `${why.message}; the prompt waits in the log`)
       // Also where its store failed: the session can be resumed.
-      await this.session.close().finally(() => this.onDispose())
+      await this.session.close(`${why.message.replace(/;.*/, '')}; ctx.agents.resume() goes on with it`).finally(() => this.onDispose())
     }
+  }
+
+  /** @throws AgentError where it was parked or disposed: what would only say that its session is closed, or that a turn is open */
+  checkAlive(): void {
+    if (!this.ended) return
+    const how = isA(this.ended, ParkedError) ? 'parked' : 'disposed'
+    throw new AgentError(how === 'parked' ? 'AGENT_PARKED' : 'AGENT_DISPOSED', `the agent was ${how}; go on with ctx.agents.resume(${JSON.stringify(this.id)})`)
   }
 
   /** Ends the agent's own plugins; one whose end waits for the agent's does not hold it up. */

@@ -10,6 +10,8 @@ export interface RewindHost {
   readonly session: Session
   readonly driver: Driver
   cancel(reason: string, queue: 'keep' | 'withdraw'): void
+  /** @throws AgentError where it was parked or disposed */
+  checkAlive(): void
 }
 
 const OPTIONS = namesOf<RewindOptions>({ turns: true, to: true, cancel: true, queue: true, reason: true })
@@ -18,18 +20,23 @@ const OPTIONS = namesOf<RewindOptions>({ turns: true, to: true, cancel: true, qu
  * Takes a session back to the beginning of a turn (`surface/rewind`). No turn begins meanwhile; what waits goes on behind it. The log keeps
  * everything, and what tools did stays done.
  *
- * @throws AgentError where a turn runs, or there is no such turn; StoreError
+ * @throws AgentError where a turn runs, there is no such turn, or the agent was parked or disposed; StoreError
  */
-export async function rewind(host: RewindHost, owner: Owner, options: RewindOptions, reason: string): Promise<SessionEvent<'surface/rewind'>> {
+export async function rewind(host: RewindHost, owner: Owner, options: RewindOptions, fallback: string): Promise<SessionEvent<'surface/rewind'>> {
   const { session } = host
   checkOptions('agent.rewind', options, OPTIONS)
+  const { cancel, reason = fallback } = options
+  checkOption('agent.rewind', cancel === undefined || typeof cancel === 'boolean', 'has cancel: true or false')
+  checkOption('agent.rewind', typeof reason === 'string', 'has a reason that is a text')
   checkOption('agent.rewind', options.queue === undefined || options.queue === 'keep' || options.queue === 'withdraw', "has queue: 'keep' or 'withdraw'")
+  host.checkAlive()
   targetOf(session, options)
   // Ahead of the pause: a rewind that is refused must not cost a waiting turn its slot.
-  if (session.ledger.turn && options.cancel !== true) throw new AgentError('TURN_RUNS', 'a turn runs; let it end, or rewind with { cancel: true }')
+  if (session.ledger.turn && cancel !== true) throw new AgentError('TURN_RUNS', 'a turn runs; let it end, or rewind with { cancel: true }')
   return host.driver.between(async () => {
     host.cancel(reason, options.queue ?? 'keep')
     await host.driver.idle()
+    host.checkAlive()
     session.admit()
     // Asked again: another rewind may have come in front.
     const event = session.append<'surface/rewind'>({ type: 'surface/rewind', data: { turn: targetOf(session, options), owner, reason } })

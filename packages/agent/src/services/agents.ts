@@ -11,6 +11,7 @@ import { isList, isPlainObject } from '../seams/guards.ts'
 import { type Contributor, kContribution } from '../seams/hooks.ts'
 import { type KeyedPlace, KeyedRegistry } from '../seams/keyed.ts'
 import { pluginOf } from '../seams/owner.ts'
+import { callerOf } from './caller.ts'
 
 declare module 'cordis' {
   interface Context {
@@ -81,23 +82,23 @@ export function agentsService(parts: Omit<AgentsOptions, 'ctx' | 'settings'>): n
     }
 
     default(config: Partial<CallConfig>): () => void {
-      return this.ctx.effect(() => agents.addDefault(config), 'ctx.agents.default()')
+      return callerOf(this, 'ctx.agents.default').effect(() => agents.addDefault(config), 'ctx.agents.default()')
     }
 
-    create(options: CreateOptions = {}): Promise<Agent> {
-      return agents.create(this.ctx, options)
+    async create(options: CreateOptions = {}): Promise<Agent> {
+      return agents.create(callerOf(this, 'ctx.agents.create'), options)
     }
 
-    resume(id: string, options: ResumeOptions = {}): Promise<Agent> {
-      return agents.resume(this.ctx, id, options)
+    async resume(id: string, options: ResumeOptions = {}): Promise<Agent> {
+      return agents.resume(callerOf(this, 'ctx.agents.resume'), id, options)
     }
 
-    fork(parent: string, options: ForkOptions = {}): Promise<Agent> {
-      return agents.fork(this.ctx, parent, options)
+    async fork(parent: string, options: ForkOptions = {}): Promise<Agent> {
+      return agents.fork(callerOf(this, 'ctx.agents.fork'), parent, options)
     }
 
     get(id: string): Agent | undefined {
-      return agents.get(id, pluginOf(this.ctx))
+      return agents.get(id, pluginOf(callerOf(this, 'ctx.agents.get')))
     }
 
     ids(): readonly string[] {
@@ -113,12 +114,12 @@ export function agentsService(parts: Omit<AgentsOptions, 'ctx' | 'settings'>): n
     }
 
     prefix(contribution: Keyed<ContributionSource<[agent: Agent, turn: Turn]>>): () => void {
-      return contribute(this.ctx, keys.prefix, contribution, (content, sign) => this.ctx.on('agent/session-prefix',
+      return contribute(this, keys.prefix, contribution, (ctx, content, sign) => ctx.on('agent/session-prefix',
         sign(async (agent, turn, _prefix, next) => [...await listOf(content, agent, turn), ...await next()])))
     }
 
     before(contribution: Keyed<ContributionSource<[agent: Agent, turn: Turn, step: Step]>>): () => void {
-      return contribute(this.ctx, keys.before, contribution, (content, sign) => this.ctx.on('agent/request-messages',
+      return contribute(this, keys.before, contribution, (ctx, content, sign) => ctx.on('agent/request-messages',
         sign(async (agent, turn, step, _messages, next) => {
           const own = await listOf(content, agent, turn, step)
           const { before, after } = await next()
@@ -127,7 +128,7 @@ export function agentsService(parts: Omit<AgentsOptions, 'ctx' | 'settings'>): n
     }
 
     after(contribution: Keyed<ContributionSource<[agent: Agent, turn: Turn, step: Step]>>): () => void {
-      return contribute(this.ctx, keys.after, contribution, (content, sign) => this.ctx.on('agent/request-messages',
+      return contribute(this, keys.after, contribution, (ctx, content, sign) => ctx.on('agent/request-messages',
         sign(async (agent, turn, step, _messages, next) => {
           const own = await listOf(content, agent, turn, step)
           const { before, after } = await next()
@@ -139,8 +140,10 @@ export function agentsService(parts: Omit<AgentsOptions, 'ctx' | 'settings'>): n
 
 /** Registers a contribution: `listen` adds the listener that gives it, which `sign` marks with its key and order. */
 function contribute<C>(
-  ctx: Context, keys: KeyedRegistry, given: Keyed<C>, listen: (content: C, sign: <L extends object>(listener: L) => L) => () => void,
+  service: unknown, keys: KeyedRegistry, given: Keyed<C>,
+  listen: (ctx: Context, content: C, sign: <L extends object>(listener: L) => L) => () => void,
 ): () => void {
+  const ctx = callerOf(service, keys.call)
   const what = 'a text, a contribution { role?, content }, or a function (agent, turn, step) that gives them'
   const place = keys.place(ctx, given, { content: what, allows: isPlainObject })
   const { key, order } = place
@@ -149,7 +152,7 @@ function contribute<C>(
   if (isPlainObject(content)) checkContribution(content, place)
   return ctx.effect(function* () {
     yield keys.take(place)
-    yield listen(content, (listener) => Object.assign(listener, { [kContribution]: { key, order } satisfies Contributor }))
+    yield listen(ctx, content, (listener) => Object.assign(listener, { [kContribution]: { key, order } satisfies Contributor }))
   }, `${keys.call}(${JSON.stringify(key)})`)
 }
 

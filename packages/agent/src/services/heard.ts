@@ -1,5 +1,5 @@
 import { type Context, type Fiber, Logger } from 'cordis'
-import { fibersOf, whyNotRunning } from '@headrace/cordis'
+import { addLastingExporter, fibersOf, whyNotRunning } from '@headrace/cordis'
 import { nearest, oneLine } from '@headrace/message'
 
 type Exporter = Parameters<typeof Logger.format>[0]
@@ -33,7 +33,7 @@ export function hear(ctx: Context, write: (line: string) => void = (line) => voi
     },
   }
   if (!hasOwn(exporters)) for (const message of [...buffer]) exporter.export(message)
-  ctx.logger.exporter(exporter)
+  addLastingExporter(ctx, exporter)
   watchWaiting(ctx)
 }
 

@@ -1,11 +1,12 @@
 import { type Context, Service } from 'cordis'
-import { type Chunk, type Request, splitModel } from '@headrace/message'
+import { type Chunk, type Request, isA, splitModel } from '@headrace/message'
 import type { Adapter, AdapterTools, WireRecord } from '../contract/adapter.ts'
 import { AgentError } from '../contract/error.ts'
 import { describe } from '../seams/decision-rule.ts'
 import { isObject } from '../seams/guards.ts'
 import { pluginOf } from '../seams/owner.ts'
 import type { AdapterRegistry } from '../turn/adapters.ts'
+import { callerOf } from './caller.ts'
 
 declare module 'cordis' {
   interface Context {
@@ -43,6 +44,20 @@ function checkAdapter(plugin: string, name: unknown, adapter: unknown): void {
   if (problem !== undefined) throw new AgentError('ADAPTER_INVALID', `plugin ${plugin}: ${problem}`)
 }
 
+/** @throws AgentError for what is no request of a model */
+function checkRequest(call: string, request: unknown): void {
+  const fail = (problem: string): never => {
+    throw new AgentError('REQUEST_INVALID', `${call}() takes a Request { config, messages, segments, owners, signal }; ${problem}`)
+  }
+  if (!isObject(request)) return fail(`it was given ${describe(request)}`)
+  const { config, messages, segments, owners, signal } = request
+  if (!isObject(config) || typeof config.model !== 'string') fail('its config needs a model, provider/name')
+  if (!Array.isArray(messages)) fail('its messages are no list')
+  if (!isObject(segments)) fail('its segments are { prefix, before, history, after }, four lengths')
+  if (!Array.isArray(owners)) fail('its owners are no list')
+  if (!isA(signal, AbortSignal)) fail('its signal is no AbortSignal')
+}
+
 /** The service over a registry, which nothing but this closure holds (L1). */
 export function llmService(registry: AdapterRegistry): new (ctx: Context) => Service & LlmService {
   const { adapters } = registry
@@ -52,7 +67,7 @@ export function llmService(registry: AdapterRegistry): new (ctx: Context) => Ser
     }
 
     adapter(name: string, adapter: Adapter): () => void {
-      const { ctx } = this
+      const ctx = callerOf(this, 'ctx.llm.adapter')
       const plugin = pluginOf(ctx)
       checkAdapter(plugin, name, adapter)
       return ctx.effect(() => {
@@ -69,12 +84,14 @@ export function llmService(registry: AdapterRegistry): new (ctx: Context) => Ser
     }
 
     async models(provider: string): Promise<readonly string[]> {
+      if (typeof provider !== 'string') throw new AgentError('OPTION_INVALID', `ctx.llm.models() takes the name of a provider, not ${describe(provider)}`)
       const refusal = registry.refusal(provider)
       if (refusal !== undefined) throw new AgentError('PROVIDER_UNKNOWN', refusal)
       return (await adapters.get(provider)!.adapter.models?.()) ?? []
     }
 
     async wire(request: Request, blob: AdapterTools['blob'] = async () => undefined): Promise<WireRecord | undefined> {
+      checkRequest('ctx.llm.wire', request)
       const parts = splitModel(request.config.model)
       const refusal = registry.refusal(parts.provider)
       if (refusal !== undefined) throw new AgentError('PROVIDER_UNKNOWN', refusal)
@@ -82,6 +99,7 @@ export function llmService(registry: AdapterRegistry): new (ctx: Context) => Ser
     }
 
     stream(request: Request): AsyncIterable<Chunk> {
+      checkRequest('ctx.llm.stream', request)
       return registry.stream(request)
     }
   }

@@ -1,6 +1,7 @@
 import { type Context, Service } from 'cordis'
 import type { SystemSection } from '../contract/system.ts'
 import type { SectionEntry, SystemRegistry } from '../turn/system-registry.ts'
+import { callerOf } from './caller.ts'
 
 declare module 'cordis' {
   interface Context {
@@ -26,7 +27,7 @@ export function systemService({ entries, keys }: SystemRegistry): new (ctx: Cont
     }
 
     section(section: SystemSection): () => void {
-      const { ctx } = this
+      const ctx = callerOf(this, 'ctx.system.section')
       const place = keys.place(ctx, section, { content: 'a text, or a function (agent) => text' })
       const entry: SectionEntry = { ...place, ctx, content: section.content }
       return ctx.effect(() => {

@@ -8,6 +8,7 @@ import { isObject } from '../seams/guards.ts'
 import { ownerOf, pluginOf } from '../seams/owner.ts'
 import { toParameters } from '../turn/parameters.ts'
 import type { ToolEntry, ToolRegistry } from '../turn/tool-registry.ts'
+import { callerOf } from './caller.ts'
 
 declare module 'cordis' {
   interface Context {
@@ -60,7 +61,7 @@ export function toolsService(registry: ToolRegistry): new (ctx: Context) => Serv
     }
 
     define<Input>(definition: ToolDefinition<Input>): () => void {
-      const { ctx } = this
+      const ctx = callerOf(this, 'ctx.tools.define')
       const plugin = pluginOf(ctx)
       checkTool(plugin, definition)
       const { name, description, parameters } = definition

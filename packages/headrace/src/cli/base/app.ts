@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { type NotRunning, fibersOf, whyNotRunning } from '@headrace/cordis'
+import { type NotRunning, addLastingExporter, fibersOf, whyNotRunning } from '@headrace/cordis'
 import type { Loader } from '@headrace/loader'
 import { messageOf } from '@headrace/message'
 import { Context, Logger } from 'cordis'
@@ -58,7 +58,7 @@ async function telling<T>(terminal: Voice, debug: boolean, start: (ctx: Context)
     if (debug) for (const other of rest) terminal.note(other)
   }
   // First of all: without an exporter nobody hears of a plugin that fails.
-  ctx.logger.exporter(exporter)
+  addLastingExporter(ctx, exporter)
   const app = await start(ctx)
   for (const message of waiting ?? []) tell(message)
   waiting = undefined
