@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Context } from '@headrace/agent'
 import type { Request } from '@headrace/message'
 import { app, calls, eventsOf, expectRebuilds, plugin, textsOf, tool } from './help.ts'
 
@@ -53,6 +54,56 @@ describe('L14 Everyone signs', () => {
     expect(owners.system).toEqual([{ owner: 'a/role', length: 3 }, { owner: 'b/tone', length: 5 }])
     expect(owners.tools).toEqual({ look: 'a/look', mine: expect.stringMatching(/^app/) as unknown })
     expect(owners.config).toEqual({ model: 'app', temperature: 'app', topP: 'b/request', maxOutputTokens: 'app' })
+  })
+
+  it('an object that looks like a context, or a service, signs nothing: no method takes it for a caller', async () => {
+    const made = await app({ plugins: [plugin('honest', () => undefined)] })
+    const { ctx } = made
+    const honest = [...ctx.registry.values()].find(({ name }) => name === 'honest')!.fibers[Symbol.iterator]().next().value!
+    const fiber = { runtime: { name: 'honest', callback: () => undefined, fibers: [] }, parent: ctx, state: 2, store: {}, effect: (run: () => unknown) => run() }
+    const forged: unknown[] = [
+      undefined, null, {}, { ctx: undefined }, { ctx: {} }, { ctx: { fiber: {} } }, { ctx: { fiber, root: ctx.root, effect: fiber.effect, on: () => undefined } },
+      { ctx: { fiber: { ...honest, runtime: { ...honest.runtime } }, root: ctx.root } }, { ctx: Object.assign(Object.create(null) as object, { fiber }) },
+    ]
+    const value = { key: 'k', content: 'x' }
+    const methods: Record<string, (service: never) => unknown> = {
+      'agents.get': (service) => ctx.agents.get.call(service, 'test'),
+      'agents.create': (service) => ctx.agents.create.call(service, { id: 'forged', model: 'scripted/m' }),
+      'agents.resume': (service) => ctx.agents.resume.call(service, 'test'),
+      'agents.fork': (service) => ctx.agents.fork.call(service, 'test', { id: 'forged' }),
+      'agents.default': (service) => ctx.agents.default.call(service, { temperature: 0 }),
+      'agents.prefix': (service) => ctx.agents.prefix.call(service, value),
+      'agents.before': (service) => ctx.agents.before.call(service, value),
+      'agents.after': (service) => ctx.agents.after.call(service, value),
+      'system.section': (service) => ctx.system.section.call(service, value),
+      'tools.define': (service) => ctx.tools.define.call(service, { name: 'x', description: 'x', parameters: { type: 'object' }, execute: () => '' } as never),
+      'llm.adapter': (service) => ctx.llm.adapter.call(service, 'forged', { stream: () => undefined } as never),
+      'sessions.store': (service) => ctx.sessions.store.call(service, made.store),
+    }
+    for (const [name, call] of Object.entries(methods)) {
+      for (const service of forged) {
+        await expect((async () => call(service as never))(), name).rejects.toMatchObject({ code: 'CALLER_UNKNOWN', message: expect.stringContaining(`ctx.${name}(…)`) as string })
+      }
+    }
+    expect(ctx.agents.ids()).toEqual(['test'])
+  })
+
+  it('nor does a context of its own with something put on it sign for another', async () => {
+    let own!: Context
+    const made = await app({ script: ['ok', 'ok'], plugins: [plugin('honest', () => undefined), plugin('liar', (ctx) => void (own = ctx))] })
+    const fiber = Object.assign(Object.create(own.fiber) as object, { runtime: { name: 'honest' } })
+    for (const lie of [{ fiber }, { fiber: made.ctx.fiber, [Symbol.for('headrace.author')]: 'honest' }, { [Symbol.for('headrace.name')]: 'honest' }]) {
+      const context = own.extend(lie)
+      const said = 'fiber' in lie && lie.fiber === made.ctx.fiber ? 'app' : 'liar'
+      expect(context.agents.get('test')!.plugin).toBe(said)
+    }
+    own.extend({ fiber }).on('agent/prompt-submit', async (agent, _turn, _submission, next) => {
+      agent.inject('mine')
+      return next()
+    })
+    Object.assign(own.fiber, { [Symbol.for('headrace.name')]: 'honest' })
+    await made.run('Hi.')
+    expect(signed(made.requests[0]!)).toContainEqual(['mine', 'liar/inject'])
   })
 
   it.each<[string, unknown]>([

@@ -284,6 +284,22 @@ describe('a listener that answers what it caused is bounded, named and refused (
       await Promise.resolve()
       agent.inject('again')
     }),
+    'answers a round of the event loop later': (ctx) => void ctx.on('session/event', (agent, { type }) => void (type !== 'turn/cancel' && setImmediate(() => agent.inject('again')))),
+    'answers behind what waits for it': (ctx) => void ctx.on('session/event', async (agent) => {
+      await new Promise(setImmediate)
+      agent.inject('again')
+    }),
+    'answers together with another': (ctx) => {
+      const answer = (own: string, other: string): void => void ctx.on('session/event', (agent, event) => {
+        if (event.type === 'context/message' && event.data.owner === `looping/${other}`) setImmediate(() => agent.inject({ key: own, content: own }))
+      })
+      answer('a', 'b')
+      answer('b', 'a')
+      ctx.on('agent/prompt-submit', async (agent, _turn, _submission, next) => {
+        agent.inject({ key: 'a', content: 'first' })
+        return next()
+      })
+    },
     'listens to the session itself': (ctx) => void ctx.on('agent/prompt-submit', async (agent, _turn, _submission, next) => {
       agent.session.on('event', () => void agent.inject('again'))
       return next()

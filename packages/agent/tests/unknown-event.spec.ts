@@ -53,6 +53,41 @@ it.each([
   ['model/stream', 'did you mean "llm/stream"?'],
   ['toolz/pre-execute', 'did you mean "tools/pre-execute"?'],
   ['sesion/event', 'did you mean "session/event"?'],
+  ['PreToolUse', 'did you mean "tools/pre-execute"?'],
+  ['pre_tool_use', 'did you mean "tools/pre-execute"?'],
+  ['PostToolUse', 'did you mean "tools/post-execute"?'],
+  ['UserPromptSubmit', 'did you mean "agent/prompt-submit"?'],
+  ['SessionStart', 'did you mean "agent/session-prefix"?'],
+  ['Stop', 'did you mean "agent/turn-stopping"?'],
+  ['PreCompact', 'did you mean "agent/pre-step"?'],
+  ['turn/stopping', 'did you mean "agent/turn-stopping"?'],
+  ['turn-stopping', 'did you mean "agent/turn-stopping"?'],
+  ['turnStopping', 'did you mean "agent/turn-stopping"?'],
+  ['turn/stop', 'did you mean "agent/turn-stopping"?'],
+  ['tool/preexecute', 'did you mean "tools/pre-execute"?'],
+  ['preexecute', 'did you mean "tools/pre-execute"?'],
+  ['tools/preexecute', 'did you mean "tools/pre-execute"?'],
+  ['tools/postexecute', 'did you mean "tools/post-execute"?'],
+  ['tool/before-execute', 'did you mean "tools/pre-execute"?'],
+  ['beforeToolCall', 'did you mean "tools/pre-execute"?'],
+  ['onToolCallBefore', 'did you mean "tools/pre-execute"?'],
+  ['step/before', 'did you mean "agent/pre-step"?'],
+  ['prestep', 'did you mean "agent/pre-step"?'],
+  ['pre/step', 'did you mean "agent/pre-step"?'],
+  ['prompt/submit', 'did you mean "agent/prompt-submit"?'],
+  ['promptsubmit', 'did you mean "agent/prompt-submit"?'],
+  ['request/messages', 'did you mean "agent/request-messages"?'],
+  ['requestMessages', 'did you mean "agent/request-messages"?'],
+  ['session/prefix', 'did you mean "agent/session-prefix"?'],
+  ['lmm/stream', 'did you mean "llm/stream"?'],
+  ['tols/pre-execute', 'did you mean "tools/pre-execute"?'],
+  ['agent/requestError', 'did you mean "agent/request-error"?'],
+  ['agent/promptsubmit', 'did you mean "agent/prompt-submit"?'],
+  ['agent/turnstopping', 'did you mean "agent/turn-stopping"?'],
+  ['agent/turn-stop', 'did you mean "agent/turn-stopping"?'],
+  ['hooks/PreToolUse', 'did you mean "tools/pre-execute"?'],
+  ['tools/pre execute', 'did you mean "tools/pre-execute"?'],
+  ['TOOLS/PRE-EXECUTE', 'did you mean "tools/pre-execute"?'],
   ['tools/permission', 'there is tools/pre-execute, tools/ask, tools/execute, tools/post-execute'],
   ['tools/', 'there is tools/pre-execute, tools/ask, tools/execute, tools/post-execute'],
 ])('%s is none, and is told: %s', async (event, meant) => {
@@ -62,7 +97,7 @@ it.each([
 })
 
 it('an event of a plugin\'s own, under a name of its own, is nobody else\'s business', async () => {
-  const made = await app({ plugins: [listens('mine', 'mine/step', 'agents/step', 'my-agent/step', 'agent', 'internal/status', 'http/request', 'db/pre-execute', 'db/execute', 'ask', 'request', 'http/request-error', 'chat/event', 'model/loaded', 'ready')] })
+  const made = await app({ plugins: [listens('mine', 'mine/step', 'agents/step', 'my-agent/step', 'agent', 'internal/status', 'http/request', 'db/pre-execute', 'db/execute', 'ask', 'request', 'http/request-error', 'chat/event', 'model/loaded', 'ready', 'request/error', 'turn/stopped', 'prompt/submitted', 'tool/call', 'tool/used', 'step/done', 'agenda/request', 'agency/report', 'user/message', 'message/received', 'before/exit', 'after/all', 'stop', 'start', 'session-started', 'page/prefix', 'form/submit', 'user/submit', 'queue/pre-run', 'job/post-run', 'call/end', 'report', 'execute', 'stream', 'event', 'http/stream', 'task/execute', 'dom/event', 'tool', 'agent-ready', 'tools', 'step', 'turn')] })
   await turn(made)
   expect(made.reports).toEqual([])
 })

@@ -11,7 +11,7 @@ export function nearest(name: string, names: Iterable<string>): string {
 }
 
 /** Letters to insert, remove, replace or swap with their neighbour. */
-function distanceOf(a: string, b: string): number {
+export function distanceOf(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)]
   for (let row = 1; row <= a.length; row++) {
     const now = [row]

@@ -191,9 +191,14 @@ export class Session {
     this.maxEvent = maxEvent
   }
 
-  /** Asked before what comes from outside of the loop is appended. @throws LogError where listeners answer each other without end */
-  admit(): void {
-    this.feedback.check(this.live.depth)
+  /**
+   * Asked before what comes from outside of the loop is appended.
+   *
+   * @param weight appends that it counts for
+   * @throws LogError where listeners answer each other without end
+   */
+  admit(weight = 1): void {
+    this.feedback.check(this.live.depth, weight)
   }
 
   private accept(drafts: readonly Draft[]): readonly SessionEvent[] {
@@ -208,6 +213,7 @@ export class Session {
         const seq = this.log.length + events.length
         const event = checkEvent(Object.freeze({ seq, time, type, data: copyJson(draft.data, type), ...(REQUIRED_TYPES.has(type) && { required: true }) }))
         this.fold.apply(event)
+        if (type === 'step/start') this.feedback.step()
         events.push(event)
       }
       batch = new Batch(events)

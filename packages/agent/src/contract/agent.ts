@@ -139,7 +139,10 @@ export interface Agent {
    */
   steer(input: ContributionInput): TurnHandle
 
-  /** Adds a message to the history; the model sees it at the next boundary. Does not wake. Blank text is dropped. */
+  /**
+   * Adds a message to the history; the model sees it at the next boundary. Does not wake. Blank text is dropped. A message that answers
+   * itself (10,000 of them, more than 100 a step and 500 a second) is refused and reported, and gives `undefined`.
+   */
   inject(message: ContributionInput): SessionEvent<'context/message'> | undefined
 
   /**

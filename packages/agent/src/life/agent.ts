@@ -106,7 +106,7 @@ export class AgentView implements Agent {
   }
 
   inject(message: ContributionInput): SessionEvent<'context/message'> | undefined {
-    return this.#core.inbox.inject(message, ownerOf(this.plugin, keyOf(message, 'inject'), 'inject'))
+    return this.#core.inbox.inject(message, ownerOf(this.plugin, keyOf(message, 'inject'), 'inject'), this.plugin)
   }
 
   replace(

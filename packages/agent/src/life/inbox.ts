@@ -5,14 +5,16 @@ import {
   type MessageInput,
   type Owner,
   type UserMessage,
+  isA,
   isBlank,
   keyOf,
+  messageOf,
   toContent,
   toContribution,
   toMessage,
 } from '@headrace/message'
 import type { ContextLog, RunContext } from '@headrace/run-context'
-import type { EntryId, Session, SessionEvent, Signed } from '@headrace/session'
+import { type EntryId, LogError, type Session, type SessionEvent, type Signed } from '@headrace/session'
 import { AgentError } from '../contract/error.ts'
 import type { TurnHandle } from '../contract/turn.ts'
 import { isObject } from '../seams/guards.ts'
@@ -29,6 +31,9 @@ export interface PromptParts {
   readonly output?: Parameters | undefined
 }
 
+/** A steer counts for ten appends: the model answers it, and somebody pays for that. */
+const WAKES = 10
+
 /** What goes in between requests, append-only. Accepted means logged. */
 export class Inbox {
   private readonly session: Session
@@ -37,6 +42,8 @@ export class Inbox {
   private readonly limit: number
   private readonly stop: (reason: string) => void
   private readonly handles = new Map<number, PendingTurn>()
+  /** Plugins whose newest message was refused as an answer to itself: told once in a row. */
+  private readonly refused = new Set<string>()
   /** Of steers of plugins that wait for a turn. */
   private readonly steers = new Set<PendingTurn>()
   /** What prompts of this process want for an answer, by prompt. */
@@ -86,7 +93,7 @@ export class Inbox {
    * @throws AgentError where it is empty
    */
   steer(message: ContributionInput, owner: Owner, running: PendingTurn | undefined): TurnHandle {
-    const contribution = this.contribution(message, owner)
+    const contribution = this.contribution(message, owner, WAKES)
     if (isBlank(contribution)) throw new AgentError('PROMPT_EMPTY', 'the steer is empty; say what the agent should do')
     const { seq } = this.session.append({ type: 'context/message', data: { message: contribution, owner, steer: true } })
     if (running) return joinTurn(running, this.session.flush())
@@ -109,9 +116,19 @@ export class Inbox {
     for (const pending of this.takeSteers()) pending.settle(withdrawnResult(reason))
   }
 
-  /** A message that the model sees at the next boundary; blank text is dropped. */
-  inject(message: ContributionInput, owner: Owner): SessionEvent<'context/message'> | undefined {
-    const contribution = this.contribution(message, owner)
+  /** A message that the model sees at the next boundary; blank text is dropped, and what answers itself without end. */
+  inject(message: ContributionInput, owner: Owner, plugin: string): SessionEvent<'context/message'> | undefined {
+    let contribution: Contribution
+    try {
+      contribution = this.contribution(message, owner)
+      this.refused.delete(plugin)
+    } catch (error) {
+      // A timer of a listener has nobody to throw to but the process.
+      if (!isA(error, LogError) || error.code !== 'LOG_FEEDBACK' || this.session.live.depth > 0) throw error
+      if (!this.refused.has(plugin)) this.reporter.report({ kind: 'failed', plugin, seam: 'session/event', problem: messageOf(error) })
+      this.refused.add(plugin)
+      return undefined
+    }
     if (isBlank(contribution)) return undefined
     return this.session.append({ type: 'context/message', data: { message: contribution, owner } })
   }
@@ -149,8 +166,8 @@ export class Inbox {
     }
   }
 
-  private contribution(message: ContributionInput, owner: Owner): Contribution {
-    this.session.admit()
+  private contribution(message: ContributionInput, owner: Owner, weight = 1): Contribution {
+    this.session.admit(weight)
     return toContribution(message, owner, this.repaired(owner))
   }
 

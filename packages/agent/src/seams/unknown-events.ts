@@ -1,5 +1,5 @@
 import type { Context } from 'cordis'
-import { nearest } from '@headrace/message'
+import { distanceOf, nearest } from '@headrace/message'
 import { type Hook, Hooks, pluginOfHook } from './hooks.ts'
 import type { Reporter } from './report.ts'
 
@@ -8,17 +8,38 @@ import type { Reporter } from './report.ts'
  * as a slip in them is as silent.
  */
 export const EVENTS: readonly string[] = Object.freeze([
-  'agent/prompt-submit', 'agent/pre-step', 'agent/session-prefix', 'agent/request', 'agent/request-messages', 'agent/request-error', 'agent/turn-stopping', 'agent/report',
-  'tools/pre-execute', 'tools/ask', 'tools/execute', 'tools/post-execute', 'llm/stream', 'session/event', 'compaction/keep', 'loader/report', 'skills/diagnostic',
+  'agent/prompt-submit', 'agent/pre-step', 'agent/session-prefix', 'agent/request', 'agent/request-messages',
+  'agent/request-error', 'agent/turn-stopping', 'agent/report',
+  'tools/pre-execute', 'tools/ask', 'tools/execute', 'tools/post-execute', 'llm/stream', 'session/event',
+  'compaction/keep', 'loader/report', 'skills/diagnostic',
 ])
 
 const SPACES = ['agent', 'tools', 'llm', 'session', 'loader', 'skills'] as const
 
-/** Names behind the slash that are nobody's but ours, whatever stands in front of it. */
-const OWN_WORDS: ReadonlySet<string> = new Set(['prompt-submit', 'pre-step', 'session-prefix', 'request-messages', 'turn-stopping'].map(plain))
-
 /** Words in front of the slash that are no name of an app's own, and that one may take for ours. */
-const LIKE_OURS: ReadonlySet<string> = new Set(['agent', 'tool', 'llm', 'session', 'model', 'turn', 'step', 'prompt', 'call', 'headrace', 'hook', 'seam', ''])
+const LIKE_OURS: ReadonlySet<string> = new Set([
+  'agent', 'tool', 'llm', 'session', 'model', 'turn', 'step', 'prompt', 'call', 'headrace', 'hook', 'seam', '',
+])
+
+/** Events whose name behind the slash, which has two words, says enough; `request-error` is many an app's. */
+const TELLING = [
+  'agent/prompt-submit', 'agent/pre-step', 'agent/session-prefix', 'agent/request-messages', 'agent/turn-stopping',
+  'tools/pre-execute', 'tools/post-execute',
+]
+
+/** Of those, the ones that are nobody's but ours, whatever stands in front of the slash. */
+const OWN_WORDS: ReadonlySet<string> = new Set(TELLING.slice(0, 5).map((event) => plain(tailOf(event))))
+
+/** What other harnesses call the same moment, where the words are others. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  SessionStart: 'agent/session-prefix', PreCompact: 'agent/pre-step', Stop: 'agent/turn-stopping', SubagentStop: 'agent/turn-stopping',
+}
+
+/** Words that say the same in a name with `pre` or `post`; those without a meaning of their own say nothing. */
+const SAME_WORDS: Readonly<Record<string, string>> = {
+  before: 'pre', after: 'post', use: 'execute', call: 'execute', run: 'execute', exec: 'execute', execution: 'execute',
+  submission: 'submit', stop: 'stopping', end: 'stopping', on: '', hook: '', user: '', headrace: '', agent: '',
+}
 
 /** Once each, whichever agent is the first to tell. */
 const told = new WeakSet<Hook>()
@@ -33,25 +54,61 @@ export function reportUnknownEvents(root: Context, agent: string, reporter: Repo
     for (const hook of hooks.of(event, agent)) {
       if (told.has(hook)) continue
       told.add(hook)
-      reporter.report({ kind: 'unknown', plugin: pluginOfHook(hook), seam: event, problem: `there is no such event, so it is never called${meant}` })
+      const problem = `there is no such event, so it is never called${meant}`
+      reporter.report({ kind: 'unknown', plugin: pluginOfHook(hook), seam: event, problem })
     }
   }
 }
 
 /** What was meant by a name that is no event; `undefined` where it may be an event of somebody's own. */
 function meantBy(event: string): string | undefined {
-  const same = EVENTS.find((known) => plain(known) === plain(event))
-  if (same !== undefined) return `; did you mean ${JSON.stringify(same)}?`
-  const slash = event.indexOf('/')
-  const [space, word] = [event.slice(0, Math.max(0, slash)), event.slice(slash + 1)]
-  const known = EVENTS.find((one) => plain(one.slice(one.indexOf('/') + 1)) === plain(word))
-  // `toolz/pre-execute`, `sesion/event`.
-  const isSlip = slash > 4 && nearest(space, SPACES) !== ''
-  const isOurs = OWN_WORDS.has(plain(word)) || isSlip || (slash >= 0 && LIKE_OURS.has(plain(space))) || (slash < 0 && plain(word).includes(' '))
-  if (known !== undefined && isOurs) return `; did you mean ${JSON.stringify(known)}?`
-  if ((SPACES as readonly string[]).includes(space)) return nearest(event, EVENTS) || `; there is ${EVENTS.filter((one) => one.startsWith(`${space}/`)).join(', ')}`
+  const meant = ELSEWHERE[event] ?? sameName(event) ?? sameWords(event) ?? sameTail(event)
+  if (meant !== undefined) return `; did you mean ${JSON.stringify(meant)}?`
+  const [space] = event.split('/', 1) as [string]
+  const spaces: readonly string[] = SPACES
+  if (event.includes('/') && spaces.includes(space)) {
+    return nearest(event, EVENTS) || `; there is ${EVENTS.filter((one) => one.startsWith(`${space}/`)).join(', ')}`
+  }
   // A slip in both parts: `agents/pre-stpe`.
-  return slash >= 0 && LIKE_OURS.has(plain(space)) ? nearest(event, EVENTS) || undefined : undefined
+  return event.includes('/') && LIKE_OURS.has(plain(space)) ? nearest(event, EVENTS) || undefined : undefined
+}
+
+/** `tool/preexecute`, `turn/stopping`: the same letters, but for one in eight, as an event or what stands behind its slash. */
+function sameName(event: string): string | undefined {
+  const name = lettersOf(event)
+  const isNear = (other: string): boolean => other.length > 6 && distanceOf(name, other) <= Math.floor(Math.max(8, other.length) / 8)
+  return EVENTS.find((known) => lettersOf(known) === name)
+    ?? TELLING.find((known) => isNear(lettersOf(tailOf(known))))
+    ?? EVENTS.find((known) => isNear(lettersOf(known)))
+}
+
+/** `PreToolUse`, `beforeToolCall`, `step/before`: the same words, in any order. */
+function sameWords(event: string): string | undefined {
+  const words = wordsOf(event)
+  return TELLING.find((known) => wordsOf(known) === words)
+}
+
+function wordsOf(name: string): string {
+  const words = plain(name).split(' ').map((word) => SAME_WORDS[word] ?? word)
+  return [...new Set(words.filter((word) => word !== ''))].sort().join(' ')
+}
+
+/** `call/pre-execute`, `toolz/pre-execute`: the name behind the slash, and something like our word in front of it. */
+function sameTail(event: string): string | undefined {
+  const slash = event.indexOf('/')
+  const [space, word] = [event.slice(0, Math.max(0, slash)), plain(event.slice(slash + 1))]
+  const known = EVENTS.find((one) => plain(tailOf(one)) === word)
+  const isSlip = slash > 4 && nearest(space, SPACES) !== ''
+  const isOurs = OWN_WORDS.has(word) || isSlip || (slash < 0 ? word.includes(' ') : LIKE_OURS.has(plain(space)))
+  return isOurs ? known : undefined
+}
+
+function tailOf(event: string): string {
+  return event.slice(event.indexOf('/') + 1)
+}
+
+function lettersOf(name: string): string {
+  return plain(name).replaceAll(' ', '')
 }
 
 /** A name without what people write now so, now so: case, `_`, `-`, `.`, `:` and `/`, camel case, the plural. */

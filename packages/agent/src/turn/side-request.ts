@@ -15,6 +15,9 @@ import type { TurnHost } from './host.ts'
 /** What a side request needs of its agent. */
 type AskHost = Pick<TurnHost, 'session' | 'seams' | 'llm' | 'blobs' | 'settings' | 'running'>
 
+/** A side request counts for ten appends: it is three events, and somebody pays for it. */
+const WEIGHT = 10
+
 const OPTIONS = namesOf<AskOptions>({ purpose: true, config: true, tools: true, signal: true })
 
 /**
@@ -50,7 +53,7 @@ export async function ask(
     config: options.config && resolveModel(toConfigPatch(options.config, 'config'), header.config.model),
     tools: options.tools === 'none' ? options.tools : undefined,
   })
-  session.admit()
+  session.admit(WEIGHT)
   const history = session.surface.snapshot()
   const turn = host.running?.turn
   const { seq: dispatch, data } = session.append<'request/dispatch'>({
