@@ -4,6 +4,7 @@ import type { Agent } from '@headrace/agent'
 import { textOf } from '@headrace/message'
 import { MemoryStore, type SessionEvent } from '@headrace/session'
 import { type Harness, type HarnessOptions, harness } from '@headrace/testing'
+import { turns } from '@headrace/testing/gate'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { claim } from '../src/services/copy.ts'
 
@@ -208,7 +209,11 @@ describe('a close that fails is told to whoever ended the agent', () => {
     class Later extends Stuck {
       override async create(id: string): ReturnType<MemoryStore['create']> {
         const lease = await super.create(id)
-        return Object.assign(Object.create(lease) as typeof lease, { release: () => new Promise((_, reject) => setTimeout(() => reject(new Error(`the disk of ${id} is gone`)), 5)) })
+        const release = async (): Promise<void> => {
+          await turns(3)
+          throw new Error(`the disk of ${id} is gone`)
+        }
+        return Object.assign(Object.create(lease) as typeof lease, { release })
       }
     }
     const ctx = new Context()
@@ -217,13 +222,13 @@ describe('a close that fails is told to whoever ended the agent', () => {
     const own = ctx.logger.exporter({ export: () => undefined })
     await ctx.plugin({ name: 'maker', inject: ['agents'], apply: async (inner: Context) => void await inner.agents.create({ id: 'made', model: 'a/b' }) })
     if (whose === 'the app') await ctx.agents.create({ id: 'of-the-app', model: 'a/b' })
-    else own()
+    else void own()
     await unload(ctx)
-    await vi.waitFor(() => expect(lines.join('')).toContain('the disk of made is gone'))
-    if (whose === 'the app') await vi.waitFor(() => expect(lines.join('')).toContain('the disk of of-the-app is gone'))
+    await expect.poll(() => lines.join('')).toContain('the disk of made is gone')
+    if (whose === 'the app') await expect.poll(() => lines.join('')).toContain('the disk of of-the-app is gone')
     expect(lines.every((line) => line.startsWith('headrace: error: '))).toBe(true)
     // And then it is gone itself.
-    if (whose !== 'its maker') await vi.waitFor(() => expect([...ctx.logger.exporters.keys()].filter((key) => key < 0)).toEqual([]))
+    if (whose !== 'its maker') await expect.poll(() => [...ctx.logger.exporters.keys()].filter((key) => key < 0)).toEqual([])
     await ctx.fiber.dispose()
   })
 })

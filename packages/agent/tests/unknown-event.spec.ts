@@ -134,7 +134,7 @@ it('the known ones are those that the packages and plugins declare under these n
     const src = new URL(`${kind}/${name}/src/`, root)
     return readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts')).flatMap((file) => {
       const [, events = ''] = /interface Events \{\n([^]*?)\n {2}\}/.exec(readFileSync(new URL(file, src), 'utf8')) ?? []
-      return [...events.matchAll(/^ {4}'((?:agent|tools|llm|session|skills|loader)\/[\w-]+)'\(/gm)].map(([, event]) => event)
+      return [...events.matchAll(/^ {4}'((?:agent|tools|llm|session|skills|loader|compaction)\/[\w-]+)'\(/gm)].map(([, event]) => event)
     })
   }))
   expect([...EVENTS].sort()).toEqual(declared.sort())

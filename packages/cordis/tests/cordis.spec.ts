@@ -201,7 +201,8 @@ describe('the plugin of a context', () => {
   it('is none for an object that looks like a context, and no other than its own for a context with a fiber put on it', async () => {
     const ctx = new Context()
     const own = await load(ctx, { name: 'own', apply: async () => undefined })
-    const fake = (name: string) => ({ runtime: { name, callback: () => undefined, fibers: [] }, parent: ctx, ctx, state: 2 }) as unknown as Fiber
+    const runtime = (name: string) => ({ name, callback: () => undefined, fibers: [] })
+    const fake = (name: string) => ({ runtime: runtime(name), parent: ctx, ctx, state: 2 }) as unknown as Fiber
     const forged = [
       {}, { fiber: {} }, { fiber: null }, { fiber: { runtime: null } }, { fiber: fake('honest') }, { root: ctx, fiber: fake('honest') },
       { fiber: Object.create(own.runtime as object) as object }, { root: { fiber: {} }, fiber: { ctx: { root: { fiber: {} } } } },

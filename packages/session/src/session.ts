@@ -191,12 +191,7 @@ export class Session {
     this.maxEvent = maxEvent
   }
 
-  /**
-   * Asked before what comes from outside of the loop is appended.
-   *
-   * @param weight appends that it counts for
-   * @throws LogError where listeners answer each other without end
-   */
+  /** Asked before what comes from outside of the loop is appended: `weight` of them. @throws LogError where listeners answer each other */
   admit(weight = 1): void {
     this.feedback.check(this.live.depth, weight)
   }

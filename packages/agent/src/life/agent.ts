@@ -88,7 +88,8 @@ export class AgentView implements Agent {
     checkOption('agent.prompt', context === undefined || isRunContext(context), 'has a context that is a RunContext')
     checkOption('agent.prompt', signal === undefined || isA(signal, AbortSignal), 'has a signal that is an AbortSignal')
     const patch = config === undefined ? undefined : this.#core.header.seed.check(toConfigPatch(config, 'prompt'))
-    const handle = this.#core.inbox.prompt(input, this.plugin, { context, config: patch, output: output === undefined ? undefined : toOutputSchema(output) })
+    const schema = output === undefined ? undefined : toOutputSchema(output)
+    const handle = this.#core.inbox.prompt(input, this.plugin, { context, config: patch, output: schema })
     if (signal) cancelWith(handle, signal)
     return this.woken(handle) as TurnHandle<Output>
   }

@@ -112,7 +112,8 @@ export class Agents {
     })
     const session = await Session.create(store, opening, { strict: settings.strict, maxEvent: settings.limits.event })
     const { context, budget } = options
-    const core = await this.adopt({ home, run }, { session, store, settings, choice, cwd, explicit, context, budget, resumed: false, forked: false })
+    const parts = { session, store, settings, choice, cwd, explicit, context, budget, resumed: false, forked: false }
+    const core = await this.adopt({ home, run }, parts)
     return core.view(pluginOf(home))
   }
 
@@ -169,7 +170,8 @@ export class Agents {
       if (this.ended) throw new AgentError('SERVICE_GONE', `session ${id} gets no agent: the agent services were unloaded meanwhile`)
       // Cordis takes an effect of a plugin that waits for a service, and never disposes of it. A plugin that runs again did not ask for it.
       if (run === undefined || runOf(home.fiber) !== run) {
-        throw new AgentError('PLUGIN_GONE', `session ${id} gets no agent: the plugin ${pluginOf(home)} that asked for it ${runOf(home.fiber) ? 'was reloaded meanwhile' : 'does not run'}; resume the session`)
+        const why = runOf(home.fiber) ? 'was reloaded meanwhile' : 'does not run'
+        throw new AgentError('PLUGIN_GONE', `session ${id} gets no agent: the plugin ${pluginOf(home)} that asked for it ${why}; resume the session`)
       }
       const core = new AgentCore({ ...parts, ...shared, home, defaults })
       const forget = home.effect(() => {

@@ -62,15 +62,13 @@ export interface AgentsService {
   after(contribution: Keyed<ContributionSource<[agent: Agent, turn: Turn, step: Step]>>): () => void
 }
 
+type Places = [prefix: KeyedRegistry, before: KeyedRegistry, after: KeyedRegistry]
+
 /** The service; what it makes and holds stays in this closure (L1, L14). */
 export function agentsService(parts: Omit<AgentsOptions, 'ctx' | 'settings'>): new (ctx: Context, settings: Settings) => Service & AgentsService {
   // Of the fiber that runs: there is one for each class that this gives.
   let agents: Agents
-  const keys = {
-    prefix: new KeyedRegistry('ctx.agents.prefix', 'contribution to the prefix'),
-    before: new KeyedRegistry('ctx.agents.before', 'contribution to before'),
-    after: new KeyedRegistry('ctx.agents.after', 'contribution to after'),
-  }
+  const [prefix, before, after] = ['prefix', 'before', 'after'].map((place) => new KeyedRegistry(`ctx.agents.${place}`, `contribution to ${place}`)) as Places
   return class AgentsOfApp extends Service implements AgentsService {
     static inject = ['sessions', 'llm', 'tools', 'system']
     static Config = SettingsSchema
@@ -106,7 +104,8 @@ export function agentsService(parts: Omit<AgentsOptions, 'ctx' | 'settings'>): n
     }
 
     attend(agent?: string): () => void {
-      return this.ctx.effect(() => agents.attend(pluginOf(this.ctx), agent), 'ctx.agents.attend()')
+      const ctx = callerOf(this, 'ctx.agents.attend')
+      return ctx.effect(() => agents.attend(pluginOf(ctx), agent), 'ctx.agents.attend()')
     }
 
     get turns(): { readonly running: number; readonly waiting: number } {
@@ -114,12 +113,12 @@ export function agentsService(parts: Omit<AgentsOptions, 'ctx' | 'settings'>): n
     }
 
     prefix(contribution: Keyed<ContributionSource<[agent: Agent, turn: Turn]>>): () => void {
-      return contribute(this, keys.prefix, contribution, (ctx, content, sign) => ctx.on('agent/session-prefix',
+      return contribute(this, prefix, contribution, (ctx, content, sign) => ctx.on('agent/session-prefix',
         sign(async (agent, turn, _prefix, next) => [...await listOf(content, agent, turn), ...await next()])))
     }
 
     before(contribution: Keyed<ContributionSource<[agent: Agent, turn: Turn, step: Step]>>): () => void {
-      return contribute(this, keys.before, contribution, (ctx, content, sign) => ctx.on('agent/request-messages',
+      return contribute(this, before, contribution, (ctx, content, sign) => ctx.on('agent/request-messages',
         sign(async (agent, turn, step, _messages, next) => {
           const own = await listOf(content, agent, turn, step)
           const { before, after } = await next()
@@ -128,7 +127,7 @@ export function agentsService(parts: Omit<AgentsOptions, 'ctx' | 'settings'>): n
     }
 
     after(contribution: Keyed<ContributionSource<[agent: Agent, turn: Turn, step: Step]>>): () => void {
-      return contribute(this, keys.after, contribution, (ctx, content, sign) => ctx.on('agent/request-messages',
+      return contribute(this, after, contribution, (ctx, content, sign) => ctx.on('agent/request-messages',
         sign(async (agent, turn, step, _messages, next) => {
           const own = await listOf(content, agent, turn, step)
           const { before, after } = await next()
