@@ -8,6 +8,7 @@ import { type ModelServer, type ModelServerOptions, type Script, createModelServ
 import type { SessionEvent } from '@headrace/session'
 import { readLog } from '@headrace/plugin-store-jsonl'
 import { removeFolder } from '@headrace/testing/folder'
+import { runHere } from './here.ts'
 
 export const BIN = fileURLToPath(new URL('../bin/headrace.js', import.meta.url))
 
@@ -57,6 +58,7 @@ export class Lab {
     return { PATH, HOME: join(this.root, 'home'), XDG_STATE_HOME: join(this.root, 'state'), NODE_ENV: 'test' }
   }
 
+  /** Starts the command that is built, in a process of its own. */
   start(args: readonly string[], options?: StartOptions): Running {
     return this.startNode(BIN, options, args)
   }
@@ -89,8 +91,11 @@ export class Lab {
     return { child, ended, seen }
   }
 
-  run(args: readonly string[], options?: StartOptions): Promise<Ended> {
-    return this.start(args, options).ended
+  /** Runs a command line: in this process, which saves the start of another, unless it is given a stdin. */
+  run(args: readonly string[], options: StartOptions = {}): Promise<Ended> {
+    const { cwd = this.cwd, env = {}, input, pipe } = options
+    if (input !== undefined || pipe) return this.start(args, options).ended
+    return runHere(args, { cwd, env: { ...this.env, ...env } })
   }
 
   /** `headrace run` against a server of ours. */

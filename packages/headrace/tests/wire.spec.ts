@@ -16,7 +16,7 @@ describe('headrace verify --wire', () => {
     await lab.prompt(server, ['one', '--session', 's'])
     await lab.prompt(server, ['two', '--session', 's'])
     const sent = server.requests.length
-    expect(await lab.run(['verify', 's', '--wire'])).toMatchObject({ code: 0, out: `${sent} equal, 0 differ, 0 not comparable (session s)\n` })
+    expect(await lab.start(['verify', 's', '--wire']).ended).toMatchObject({ code: 0, out: `${sent} equal, 0 differ, 0 not comparable (session s)\n` })
     expect(server.requests).toHaveLength(sent)
     expect((await lab.run(['verify', 's'])).out).toMatch(/^ok: /)
   })

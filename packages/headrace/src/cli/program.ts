@@ -26,15 +26,17 @@ const commands = {
   create: async () => (await import('./commands/create.ts')).createPlugin,
 }
 
-/** Runs a command line. Returns the exit code: 0 done, 1 failed, 2 usage, 3 without a whole answer, 4 with calls denied, 130 cancelled. */
+/** Runs the command line of this process, and tells of what nobody caught. Returns the exit code, as {@link runCommand}. */
 export async function main(argv: readonly string[]): Promise<number> {
   const terminal = new Terminal(process.stdout, process.stderr, process.env)
-  const debug = argv.includes('--debug')
-  const fail = (error: unknown): number => {
-    for (const line of describeError(error, debug)) terminal.warn(line)
-    return error instanceof UsageError ? USAGE : FAILED
-  }
+  const fail = failing(terminal, argv)
   for (const name of ['uncaughtException', 'unhandledRejection'] as const) process.on(name, (error: unknown) => void leave(fail(error)))
+  return runCommand(argv, terminal)
+}
+
+/** Runs a command line. Returns the exit code: 0 done, 1 failed, 2 usage, 3 without a whole answer, 4 with calls denied, 130 cancelled. */
+export async function runCommand(argv: readonly string[], terminal: Terminal): Promise<number> {
+  const fail = failing(terminal, argv)
   let code = DONE
   try {
     await program(terminal, (result) => (code = result)).parseAsync(argv, { from: 'user' })
@@ -45,13 +47,21 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
+/** Tells of an error. Returns its exit code. */
+function failing(terminal: Terminal, argv: readonly string[]): (error: unknown) => number {
+  return (error) => {
+    for (const line of describeError(error, argv.includes('--debug'))) terminal.warn(line)
+    return error instanceof UsageError ? USAGE : FAILED
+  }
+}
+
 function program(terminal: Terminal, done: (code: number) => void): Command {
   const root = new Command('headrace')
     .description('LLM agents whose every request rebuilds from the log.')
     .version(version())
     .exitOverride()
     // Our own line is printed instead: commander's would repeat the value of an unknown option, which may be a key.
-    .configureOutput({ outputError: () => undefined })
+    .configureOutput({ outputError: () => undefined, writeOut: (text) => terminal.text(text) })
     .showSuggestionAfterError(false)
     .helpCommand(false)
   defineRun(root, terminal, done)
