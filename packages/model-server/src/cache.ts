@@ -50,11 +50,16 @@ export interface Simulation {
  */
 export class BlockCache implements PromptCache {
   readonly #size: number
+  readonly #minimum: number
   readonly #known = new Set<string>()
 
-  /** @param size tokens a block */
-  constructor(size = 64) {
+  /**
+   * @param size tokens a block
+   * @param minimum tokens of the shortest prefix that is read; OpenAI: blocks of 128 from 1,024 on
+   */
+  constructor(size = 64, minimum = 0) {
     this.#size = size
+    this.#minimum = minimum
   }
 
   send({ tokens }: Prompt): CacheUse {
@@ -63,7 +68,8 @@ export class BlockCache implements PromptCache {
     const digests = prefixDigests(tokens, ends)
     const miss = digests.findIndex((digest) => !this.#known.has(digest))
     for (const digest of digests) this.#known.add(digest)
-    return { input: tokens.length, cached: (miss === -1 ? digests.length : miss) * this.#size, written: 0 }
+    const cached = (miss === -1 ? digests.length : miss) * this.#size
+    return { input: tokens.length, cached: cached < this.#minimum ? 0 : cached, written: 0 }
   }
 }
 
@@ -104,7 +110,8 @@ export class UnitCache implements PromptCache {
   }
 }
 
-const MAX_BREAKPOINTS = 4
+/** Breakpoints in one request, at most. */
+export const MAX_BREAKPOINTS = 4
 
 /**
  * Explicit breakpoints, as Anthropic documents: at most four; each looks back over 20 content blocks, its own included, for

@@ -41,8 +41,8 @@ export function textOf(message: ChatMessage): string {
 const FRAMED = /^<system>\n([^]*)\n<\/system>$/
 
 /**
- * What is said in a message by one side, part by part: of a user's what is not framed, of the system's what is, too; nothing where that side
- * says nothing. A provider that wants the roles to take turns gets two prompts in a row as parts of one message.
+ * What is said in a message by one side, part by part: of a user's what is not framed, of the system's what is, too; nothing where that
+ * side says nothing. A provider that wants the roles to take turns gets two prompts in a row as parts of one message.
  */
 function partsBy(message: ChatMessage, role: ChatMessage['role']): readonly string[] {
   if (message.role !== 'user' || (role !== 'user' && role !== 'system')) return message.role === role ? [textOf(message)] : []

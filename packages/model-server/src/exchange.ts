@@ -8,7 +8,7 @@ import type { ModelServerOptions } from './options.ts'
 import { type Answer, type Completion, type Reply, type Script, complete, toReply } from './reply.ts'
 import { protocolOf } from './protocols.ts'
 import { type OpenRequest, type RefusedRequest, redact } from './request.ts'
-import { promptText, tokensOf } from './tokens.ts'
+import { sentPrompt } from './sent.ts'
 
 /** What every exchange of a server shares. */
 export interface Desk {
@@ -130,8 +130,9 @@ async function answer(desk: Desk, target: Target): Promise<void> {
 function finish({ caches, options }: Desk, request: OpenRequest, reply: Answer): Completion {
   const { body } = request
   let cache = caches.get(body.model)
-  if (!cache) caches.set(body.model, cache = options.cache?.() ?? new BlockCache())
-  const completion = complete(reply, request, cache.send({ tokens: tokensOf(promptText(body)) }))
+  if (!cache) caches.set(body.model, cache = options.cache?.(body.model) ?? new BlockCache())
+  // What was sent counts, not what scripts see of it.
+  const completion = complete(reply, request, cache.send(sentPrompt(request.path, JSON.parse(request.raw) as Record<string, unknown>)))
   if (completion.usage) {
     const { input, cached, written, output } = completion.usage
     request.usage = { input, cached, written, output }

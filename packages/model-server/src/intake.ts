@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { HeadraceError, adoptJson } from '@headrace/message'
+import { MAX_BREAKPOINTS } from './cache.ts'
 import type { ReplyError } from './error.ts'
 import type { ChatBody } from './protocol.ts'
 import type { Protocol } from './protocols/protocol.ts'
@@ -47,6 +48,7 @@ export function parseBody(bytes: Buffer, { protocol, model }: { readonly protoco
     throw new Refusal({ status: 400, message: 'We could not parse the JSON body of your request.' })
   }
   if (!isObject(value)) throw invalid('The body must be an object.')
+  checkBreakpoints(value)
   value = adoptJson(JSON.parse(JSON.stringify(protocol.toChat(value, model))))
   if (!isObject(value)) throw invalid('The body must be an object.')
   if (typeof value['model'] !== 'string' || value['model'] === '') throw invalid('You must provide a model parameter.', 'model')
@@ -56,6 +58,12 @@ export function parseBody(bytes: Buffer, { protocol, model }: { readonly protoco
   checkMessages(value['messages'])
   checkTools(value['tools'])
   return value as unknown as ChatBody
+}
+
+/** Anthropic: "A maximum of 4 blocks with cache_control may be provided." */
+function checkBreakpoints(body: object): void {
+  const marks = JSON.stringify(body).match(/[{,]"cache_control":\{/g)?.length ?? 0
+  if (marks > MAX_BREAKPOINTS) throw invalid(`A maximum of ${MAX_BREAKPOINTS} blocks with cache_control may be provided. Found ${marks}.`, 'cache_control')
 }
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool'])

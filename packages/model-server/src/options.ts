@@ -10,8 +10,8 @@ export interface ModelServerOptions {
   readonly apiKey?: string
   /** What `GET /v1/models` lists; a request may name any other. Default: `scripted`. */
   readonly models?: readonly string[]
-  /** Makes the cache of a model on its first request. Default: blocks of 64 tokens. */
-  readonly cache?: () => PromptCache
+  /** Makes the cache of a model on its first request. It sees what was sent, breakpoints included. Default: blocks of 64 tokens. */
+  readonly cache?: (model: string) => PromptCache
   /** Bytes; a longer body is answered with 413. Default: 64 MiB. */
   readonly maxBody?: number
 }

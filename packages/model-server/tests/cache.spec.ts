@@ -1,4 +1,7 @@
-import { BlockCache, BreakpointCache, CacheError, type Token, UnitCache, promptText, promptTokens, simulateCache, tokensOf } from '@headrace/model-server'
+import {
+  BlockCache, BreakpointCache, CacheError, type Token, UnitCache, createModelServer, promptText, promptTokens, sentPrompt,
+  simulateCache, tokensOf,
+} from '@headrace/model-server'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
@@ -119,5 +122,45 @@ describe('tokens', () => {
     const cache = new BlockCache(1)
     cache.send({ tokens: ['abc\uD83D', '\uDE00'] })
     expect(cache.send({ tokens: ['abc\uD83D', '\uDE01'] }).cached).toBe(1)
+  })
+})
+
+describe('what is sent', () => {
+  const mark = { cache_control: { type: 'ephemeral' } }
+  const text = (words: string, more: object = {}): object => ({ type: 'text', text: words, ...more })
+
+  it('of Anthropic is tools, system, then each (role, block); a mark is a breakpoint and no part of it', () => {
+    const body = (...marks: (object | undefined)[]): Record<string, unknown> => ({
+      tools: [{ name: 'read', input_schema: {} }],
+      system: [text('You help.', marks[0])],
+      messages: [{ role: 'user', content: [text('a', marks[1]), text('b', marks[2])] }, { role: 'assistant', content: 'c' }],
+    })
+    const [plain, marked] = [sentPrompt('/v1/messages', body()), sentPrompt('/v1/messages', body(mark, undefined, mark))]
+    expect(marked.tokens).toEqual(plain.tokens)
+    expect(plain.breakpoints).toBeUndefined()
+    expect(marked.breakpoints).toEqual([marked.blocks![1], marked.blocks![3]])
+    expect(marked.blocks).toHaveLength(5)
+  })
+
+  it('of neighbours that became one message begins as it did before', () => {
+    const one = sentPrompt('/v1/messages', { messages: [{ role: 'user', content: 'a' }] })
+    const two = sentPrompt('/v1/messages', { messages: [{ role: 'user', content: [text('a'), text('b')] }] })
+    expect(two.tokens.slice(0, one.tokens.length)).toEqual(one.tokens)
+  })
+
+  it('a fifth breakpoint is refused by the server, as Anthropic does', async () => {
+    const server = await createModelServer(() => 'ok')
+    const response = await fetch(`${server.url}/messages`, { method: 'POST', body: JSON.stringify({
+      model: 'm', max_tokens: 1, messages: [{ role: 'user', content: Array.from({ length: 5 }, () => text('a', mark)) }],
+    }) })
+    await server.close()
+    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('A maximum of 4 blocks with cache_control')])
+  })
+
+  it('OpenAI reads blocks of 128 from 1,024 tokens on', () => {
+    const cache = new BlockCache(128, 1_024)
+    const tokens = Array.from({ length: 1_100 }, (_, index) => index)
+    const reads = [1_000, 1_000, 1_100, 1_100].map((length) => cache.send({ tokens: tokens.slice(0, length) }).cached)
+    expect(reads).toEqual([0, 0, 0, 1_024])
   })
 })
