@@ -256,5 +256,6 @@ export const SHOWINGS: Readonly<Record<string, Showing>> = {
   },
   'plugins/agents-md/README.md#@headrace/plugin-agents-md': eitherOf(/^await ctx\.plugin\(agentsMd/),
   'plugins/skills/README.md#@headrace/plugin-skills': eitherOf(/^await ctx\.plugin\(skills/),
+  'plugins/subagent/README.md#@headrace/plugin-subagent': eitherOf(/^await ctx\.plugin\(subagent/),
   'plugins/workspace-tools/README.md#@headrace/plugin-workspace-tools': eitherOf(/^await ctx\.plugin\(workspaceTools/),
 }

@@ -9,6 +9,7 @@ import compaction from '@headrace/plugin-compaction'
 import * as environment from '@headrace/plugin-environment'
 import * as retry from '@headrace/plugin-retry'
 import * as skills from '@headrace/plugin-skills'
+import * as subagent from '@headrace/plugin-subagent'
 import * as tasks from '@headrace/plugin-tasks'
 import * as workspaceTools from '@headrace/plugin-workspace-tools'
 import { type Request, callsOf } from '@headrace/message'
@@ -16,7 +17,7 @@ import { removeFolder } from '@headrace/testing/folder'
 import { expectAppendOnly } from '@headrace/testing'
 import { app, bytesOf, eventsOf, expectRebuilds, plugin } from './help.ts'
 
-const shipped = [briefing, agentsMd, skills, environment, workspaceTools, tasks, retry, compaction] as unknown as readonly Plugin[]
+const shipped = [briefing, agentsMd, skills, environment, workspaceTools, tasks, subagent, retry, compaction] as unknown as readonly Plugin[]
 
 function project(): string {
   const folder = mkdtempSync(join(tmpdir(), 'headrace-'))

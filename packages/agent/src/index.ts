@@ -6,7 +6,7 @@ export type {
 } from './contract/agent.ts'
 export { AgentError, CancelledError, LimitError, ModelError, ParkedError, SeamError } from './contract/error.ts'
 export type {
-  ErrorDecision, OverrideNote, PostExecuted, PostExecution, PromptDecision, Report, RequestMessages,
+  ChildNote, ErrorDecision, OverrideNote, PostExecuted, PostExecution, PromptDecision, Report, RequestMessages,
   StepDecision, Submission,
 } from './contract/events.ts'
 export type { Keyed } from './contract/keyed.ts'

@@ -11,6 +11,7 @@ import * as models from '@headrace/plugin-models'
 import * as retry from '@headrace/plugin-retry'
 import * as skills from '@headrace/plugin-skills'
 import * as storeJsonl from '@headrace/plugin-store-jsonl'
+import * as subagent from '@headrace/plugin-subagent'
 import * as tasks from '@headrace/plugin-tasks'
 import * as workspaceTools from '@headrace/plugin-workspace-tools'
 import type { Context, Plugin } from 'cordis'
@@ -57,6 +58,8 @@ export interface Config {
   readonly compaction?: false | Partial<CompactionConfig>
   /** `@headrace/plugin-tasks`; `true` or its config loads it. */
   readonly tasks?: boolean | Partial<tasks.Config>
+  /** `@headrace/plugin-subagent`; `true` or its config loads it. */
+  readonly subagent?: boolean | NonNullable<Parameters<typeof subagent.Config>[0]>
   /** `@headrace/plugin-mcp`; its config loads it. */
   readonly mcp?: boolean | Partial<mcp.Config>
 }
@@ -87,6 +90,7 @@ export const Config = strict(z.object({
   environment: part(environment.Config).description('Of @headrace/plugin-environment, or false.'),
   retry: part(retry.Config).description('Of @headrace/plugin-retry, or false.'),
   compaction: part(CompactionService.Config).description('Of @headrace/plugin-compaction, or false.'),
+  subagent: extra(subagent.Config).description('true, or of @headrace/plugin-subagent. Default: it is not loaded.'),
   tasks: extra(tasks.Config).description('true, or of @headrace/plugin-tasks. Default: it is not loaded.'),
   mcp: extra(mcp.Config).description('Of @headrace/plugin-mcp. Default: it is not loaded.'),
 })) as unknown as z<Config>
@@ -97,7 +101,7 @@ const PARTS = {
 } as const
 
 /** The parts that are loaded where somebody asks for them. */
-const EXTRAS = { tasks, mcp } as const
+const EXTRAS = { tasks, subagent, mcp } as const
 
 /**
  * Loads the agent's services and each part of the usual set, and sets the default model. Resolves when all of them are there.

@@ -20,8 +20,9 @@ export function honestResult(call: CallRef & { readonly id: string; readonly nam
  * caller, once these are appended. Nothing is deleted and no tool runs again (L16).
  *
  * @param dispatches those that nobody will end any more
+ * @param why what is known of a call that was started, for its result
  */
-export function repairs(fold: Fold, dispatches: readonly number[]): readonly EventDraft[] {
+export function repairs(fold: Fold, dispatches: readonly number[], why?: (call: CallRef) => string | undefined): readonly EventDraft[] {
   const ends = dispatches.map((dispatch): EventDraft => ({ type: 'request/end', data: { dispatch, outcome: 'aborted', error: { kind: 'aborted', message: 'the process ended before the answer was complete' } } }))
-  return [...ends, ...fold.surface.openCalls().map((call) => honestResult(call))]
+  return [...ends, ...fold.surface.openCalls().map((call) => honestResult(call, call.started ? why?.(call) : undefined))]
 }

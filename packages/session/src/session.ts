@@ -1,7 +1,7 @@
 import { type Message, adoptJson, copyJson, messageOf } from '@headrace/message'
 import { checkEvent } from './check.ts'
 import { LogError, SessionClosedError } from './error.ts'
-import { type EventDraft, type EventMap, type EventType, REQUIRED_TYPES, type SessionEvent, type SessionOpen, type StepReason } from './event.ts'
+import { type CallRef, type EventDraft, type EventMap, type EventType, REQUIRED_TYPES, type SessionEvent, type SessionOpen, type StepReason } from './event.ts'
 import { FeedbackBound } from './feedback.ts'
 import { Fold } from './fold.ts'
 import type { EpochHeader } from './header.ts'
@@ -241,22 +241,24 @@ export class Session {
 
   /**
    * Makes a log that was cut off whole: open requests end, open calls get honest results, the open step ends `lost`. Durable when it
-   * resolves. Returns how many events it took.
+   * resolves. Returns how many events it took. `why` says what is known of a call that was started, for its result.
    */
-  async repair(): Promise<number> {
-    const events = this.closeStep('lost')
+  async repair(why?: (call: CallRef) => string | undefined): Promise<number> {
+    const events = this.closeStep('lost', {}, why)
     await this.flush()
     return events.length
   }
 
   /** Ends what is open: requests, then calls with honest results, then the step, in one append (L16). Side requests go on, unless all is lost. */
-  closeStep(reason: StepReason, more: Pick<EventMap['step/end'], 'error' | 'budget'> = {}): readonly SessionEvent[] {
+  closeStep(
+    reason: StepReason, more: Pick<EventMap['step/end'], 'error' | 'budget'> = {}, why?: (call: CallRef) => string | undefined,
+  ): readonly SessionEvent[] {
     const { turn, openDispatches, openAttempts } = this.fold.ledger
     const end = (): EventDraft | undefined => turn?.step && {
       type: 'step/end',
       data: { turn: turn.number, step: turn.step.number, reason, digest: this.fold.surface.closingChain(), ...more },
     }
-    return this.append([...repairs(this.fold, reason === 'lost' ? openDispatches : openAttempts), end])
+    return this.append([...repairs(this.fold, reason === 'lost' ? openDispatches : openAttempts, why), end])
   }
 
   /** Letters that wait, oldest first. One that an event names (`letter: id` in its data) was taken, and is not among them. @throws StoreError */

@@ -1,6 +1,5 @@
 import { type Finding, finding } from './diagnostic.ts'
-import { cutAfter, oneLine, quoted } from '@headrace/files'
-import { type Fields, type Yaml, isTooLarge, readFields, splitFrontmatter } from './frontmatter.ts'
+import { type FieldNames, type Fields, type Yaml, cutAfter, isTooLarge, oneLine, quoted, readFields, splitFrontmatter } from '@headrace/files'
 import { type Manifest, isSkillName } from './skill.ts'
 
 /** What a SKILL.md comes to: a manifest where it can be loaded, and what is wrong with it. */
@@ -12,6 +11,9 @@ export interface SkillFile {
 }
 
 const KNOWN: readonly string[] = ['name', 'description', 'license', 'compatibility', 'metadata', 'allowed-tools', 'disable-model-invocation', 'user-invocable']
+const NAMES: FieldNames = {
+  texts: ['name', 'description', 'license', 'compatibility', 'disable-model-invocation', 'user-invocable'], nested: ['metadata', 'allowed-tools'],
+}
 /** Characters (code points), as the format counts. */
 const MAX_DESCRIPTION = 1_024
 const MAX_COMPATIBILITY = 500
@@ -31,7 +33,7 @@ export function readSkillFile(text: string, folders: readonly string[], isWhole:
     return skipped('FRONTMATTER_MISSING', `${problem}; put name and description between two lines of ---`)
   }
   if (isTooLarge(parts.yaml)) return skipped('FRONTMATTER_LARGE', 'its frontmatter is too large to be read; keep what is long in the body')
-  const fields = readFields(parts.yaml)
+  const fields = readFields(parts.yaml, NAMES)
   if ('problem' in fields) return skipped('FRONTMATTER_INVALID', `its frontmatter cannot be read: ${oneLine(cutAfter(fields.problem, 200))}`)
   return judge(fields, folders)
 }

@@ -1,5 +1,5 @@
 import type { CallConfig, Chunk, ContentInput, ContributionInput, Contribution, Failure, Request, UserMessage } from '@headrace/message'
-import type { Entry, SessionEvent } from '@headrace/session'
+import type { CallRef, Entry, SessionEvent } from '@headrace/session'
 import type { Agent } from './agent.ts'
 import type { Permission, CallDecision, ToolCall, ToolOutcome, ToolOutput } from './tool.ts'
 import type { Step, Turn } from './turn.ts'
@@ -30,10 +30,21 @@ export interface OverrideNote {
   readonly dropped: readonly string[]
 }
 
+/** A session that works for a call of this one. */
+export interface ChildNote extends CallRef {
+  /** Its id. */
+  readonly session: string
+}
+
 declare module '@headrace/session' {
   interface EventMap {
     /** A listener left out what others contributed, on purpose (L15). Never surface. */
     'agent/override': OverrideNote
+    /**
+     * A session was made under a call, or goes on for one. The tool appends it, and flushes, before that session is given anything: where
+     * the call is cut off its result says which session it was, how far it came and what it said last. Never surface.
+     */
+    'agent/child': ChildNote
   }
 }
 

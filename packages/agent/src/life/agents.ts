@@ -12,6 +12,7 @@ import { Departures } from '../seams/hooks.ts'
 import { Attendance } from '../turn/attendance.ts'
 import { pluginOf } from '../seams/owner.ts'
 import { type Bounds, boundsOf, checkChoice } from './bounds.ts'
+import { wordsOfChildren } from '../turn/children.ts'
 import { AgentCore } from './core.ts'
 import type { CoreOptions, Shared } from './core-options.ts'
 import { checkSeed, toSeed } from './seed.ts'
@@ -146,7 +147,7 @@ export class Agents {
       session.boundEvents(bounds.settings.limits.event)
       if (options.seed) checkSeed(toSeed(options.seed), session.deriveMessages())
       if (forked) for (const { seq } of session.ledger.queue) session.append({ type: 'prompt/withdrawn', data: { prompt: seq, reason: 'the session was forked; the prompt waits in its parent' } })
-      await session.repair()
+      await session.repair(await wordsOfChildren(store, session))
     } catch (error) {
       await session.close()
       throw error

@@ -4,6 +4,7 @@ import { CancelledError, SeamError } from '../contract/error.ts'
 import { wireOrder } from '../seams/contribution.ts'
 import { errorOutcome } from '../seams/outcome.ts'
 import { cancelled } from '../seams/dispatch.ts'
+import { leftChildren } from './children.ts'
 import type { Finished } from '../seams/seams.ts'
 import type { ToolCall, ToolOutcome, ToolRun } from '../contract/tool.ts'
 import { type JudgeHost, judgeCall } from './judgement.ts'
@@ -173,7 +174,8 @@ export class CallBatch {
       clock = new Countdown(limit, late)
       unwatch = departures.watch(entry.ctx.fiber, () => {
         own.abort(new CancelledError('the plugin of the tool was unloaded'))
-        resolve(errorOutcome(`The tool ${call.name} is gone: its plugin was unloaded while it ran. It may have had its effect.`))
+        const left = leftChildren(this.host.session, { assistant: this.assistant, index: call.index })
+        resolve(errorOutcome(`The tool ${call.name} is gone: its plugin was unloaded while it ran. It may have had its effect.${left}`))
       })
       this.abandon.signal.addEventListener('abort', () => reject(cancelled(this.abandon.signal)), { once: true })
       const run: ToolRun = {

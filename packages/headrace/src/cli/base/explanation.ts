@@ -1,5 +1,5 @@
-import type { OverrideNote } from '@headrace/agent'
-import type { Json, Message, Owner, Role } from '@headrace/message'
+import type { ChildNote, OverrideNote } from '@headrace/agent'
+import { type Json, type Message, type Owner, type Role, callsOf } from '@headrace/message'
 import { type Drift, type EpochHeader, Fold, type HeaderReason, type RequestData, type SessionEvent, assembleRequest, effectiveHeader, headerDrift, partsAt, proveRequest, sectionsOf } from '@headrace/session'
 import { CommandError, UsageError } from './error.ts'
 
@@ -17,6 +17,16 @@ export interface NamedPart extends Size {
   readonly name: string
   readonly owner: Owner
   readonly text: string
+}
+
+/** A session that worked for a call, such as a subagent's. */
+export interface ChildPart {
+  readonly session: string
+  /** The tool that was called. */
+  readonly tool: string
+  /** The seq of the answer with the call, and the call's place in it. */
+  readonly assistant: number
+  readonly index: number
 }
 
 /** A header event between the request before and this one. */
@@ -44,6 +54,8 @@ export interface Explanation {
   readonly changes: readonly HeaderChange[]
   readonly drift: readonly Drift[]
   readonly overrides: readonly OverrideNote[]
+  /** Sessions that worked for calls which it shows the results of, or that came before it. */
+  readonly children: readonly ChildPart[]
   /** Against the request before; absent for the first. */
   readonly cached?: Cached
 }
@@ -78,8 +90,15 @@ export function explainRequest(events: readonly SessionEvent[], target: Dispatch
     changes: between.flatMap(changeOf),
     drift: before ? headerDrift(before.header, header) : [],
     overrides: between.flatMap((event) => (event.type === 'agent/override' ? [event.data] : [])),
+    children: events.slice(0, target.seq).flatMap((event) => (event.type === 'agent/child' ? [childPart(events, event.data)] : [])),
     ...(cached && { cached: { ...cached, against: nameOf(earlier!) } }),
   }
+}
+
+function childPart(events: readonly SessionEvent[], { session, assistant, index }: ChildNote): ChildPart {
+  const answer = events[assistant]
+  const call = answer?.type === 'assistant/message' ? callsOf(answer.data.message)[index] : undefined
+  return { session, tool: call?.name ?? '?', assistant, index }
 }
 
 function rebuildBoth(events: readonly SessionEvent[], target: DispatchEvent, earlier: DispatchEvent | undefined): readonly [Sent, Sent?] {

@@ -51,7 +51,9 @@ function jsonOf(card: SessionCard): object {
     id,
     modified,
     size,
-    ...(open && { cwd: open.cwd, parent: open.parent, ...(open.under && { under: open.under.session }) }),
+    ...(open && { cwd: open.cwd, parent: open.parent }),
+    ...(open?.under && { under: open.under.session, call: open.under.call }),
+    ...(open?.kind !== undefined && { kind: open.kind }),
     ...(title !== undefined && { title }),
     ...(state !== undefined && { state }),
     queued: card.queued,
@@ -61,7 +63,10 @@ function jsonOf(card: SessionCard): object {
 
 function rowOf(card: SessionCard): readonly string[] {
   const { id, modified, size, open, title, prompt, error } = card
-  const last = error === undefined ? brief(title ?? prompt ?? '(no prompt yet)', 80) : `! ${brief(error, 300)}`
+  const text = brief(title ?? prompt ?? '(no prompt yet)', 80)
+  // One that works for another is not gone on with by --continue.
+  const own = open?.under ? `(${brief(open.kind ?? 'made', 40)} of ${brief(open.under.session, 130)}) ${text}` : text
+  const last = error === undefined ? own : `! ${brief(error, 300)}`
   return [id, shownTime(modified), shownSize(size), shownState(card), open?.cwd ?? '-', last]
 }
 

@@ -30,9 +30,18 @@ export function* linesOf(explanation: Explanation, full: boolean): Generator<str
     if (segment === 'asked' && parts.length === 0) continue
     yield* section(segment, partLines(parts.map((part) => messageRow(part, ++index)), full))
   }
+  yield* childLines(explanation)
   yield ''
   yield* changeLines(explanation)
   yield* cacheLines(explanation)
+}
+
+/** Sessions are logs of their own: how to look at them is said by their names. */
+function* childLines({ children }: Explanation): Generator<string> {
+  if (children.length === 0) return
+  yield* section('sessions of calls', table(children.map(({ session, tool, assistant, index }) => (
+    [nameText(session), nameText(tool), `call ${index + 1} of event ${assistant}`]
+  ))))
 }
 
 function* endLines({ end }: Explanation): Generator<string> {

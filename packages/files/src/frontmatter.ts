@@ -1,7 +1,7 @@
 import { parseDocument } from 'yaml'
 import { messageOf } from '@headrace/message'
 
-/** A SKILL.md taken apart. Line ends are `\n`. */
+/** A Markdown file taken apart. Line ends are `\n`. */
 export interface Frontmatter {
   /** Between the fences. */
   readonly yaml: string
@@ -33,11 +33,19 @@ export interface Fields {
   readonly unread?: readonly string[]
 }
 
+/** Fields that are read line by line where the text is not YAML; others are passed over then. */
+export interface FieldNames {
+  /** Their value is text: what stands behind the colon is it, whatever YAML would make of it. */
+  readonly texts: readonly string[]
+  /** Maps or lists. */
+  readonly nested: readonly string[]
+}
+
 /** Reads a frontmatter: as YAML, and where that fails line by line. Says why where neither gives fields. */
-export function readFields(text: string): Fields | { readonly problem: string } {
+export function readFields(text: string, names: FieldNames): Fields | { readonly problem: string } {
   const parsed = parseYaml(text)
   if ('problem' in parsed) {
-    const lenient = lenientFields(text)
+    const lenient = lenientFields(text, names)
     return lenient.values.size === 0 ? parsed : { ...lenient, repaired: parsed.problem }
   }
   const { value } = parsed
@@ -46,7 +54,7 @@ export function readFields(text: string): Fields | { readonly problem: string } 
   const sentence = [...values.keys()].find((key) => /\s/.test(key))
   if (sentence === undefined) return { values }
   // No field has a space in its name: `Use when: …` at the margin is a description that was wrapped.
-  const lenient = lenientFields(text)
+  const lenient = lenientFields(text, names)
   return lenient.values.size === 0 ? { values } : { ...lenient, repaired: `${JSON.stringify(sentence)} is no name of a field` }
 }
 
@@ -54,21 +62,17 @@ function kindOf(value: Yaml): string {
   return value === null ? 'empty' : Array.isArray(value) ? 'a list' : 'text'
 }
 
-/** Fields whose value is text: what stands behind the colon is it, whatever YAML would make of it. */
-const TEXTS: readonly string[] = ['name', 'description', 'license', 'compatibility', 'disable-model-invocation', 'user-invocable']
-const NESTED: readonly string[] = ['metadata', 'allowed-tools']
-
 interface Entry {
   readonly key: string
   readonly lines: string[]
 }
 
 /** Reads fields line by line, each for itself: a colon in a value is text, and an unindented line belongs to the field above it. */
-function lenientFields(text: string): Omit<Fields, 'repaired'> {
+function lenientFields(text: string, { texts, nested }: FieldNames): Omit<Fields, 'repaired'> {
   const values = new Map<string, Yaml>()
   const unread: string[] = []
   for (const { key, lines } of entriesOf(text)) {
-    const value = TEXTS.includes(key) ? textValue(lines) : NESTED.includes(key) ? nestedValue(lines) : ''
+    const value = texts.includes(key) ? textValue(lines) : nested.includes(key) ? nestedValue(lines) : ''
     if (value === undefined) unread.push(key)
     else if (!values.has(key)) values.set(key, value)
   }

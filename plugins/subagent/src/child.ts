@@ -1,0 +1,166 @@
+import type { Agent, Context, ToolRun, TurnResult } from '@headrace/agent'
+import { stateOf } from '@headrace/cordis'
+import type { CallConfig } from '@headrace/message'
+import type { SessionCard, SessionStore, SessionView, ToolChoice } from '@headrace/session'
+import type { Config, Limits } from './config.ts'
+import type { Definition } from './definition.ts'
+
+declare module '@headrace/session' {
+  interface EventMap {
+    /** What a subagent was made from, in its own log: the name of its file, and what that says. Never surface. */
+    'subagent/opened': { readonly agent?: string; readonly instructions?: string }
+  }
+}
+
+export const KIND = 'subagent'
+/** The tool's name. */
+export const TOOL = 'subagent'
+
+/** What is asked for wrongly; the message is written for the model. */
+export class SubagentError extends Error {}
+
+/** What a new subagent is made with. */
+export interface Wanted {
+  readonly definition: Definition | undefined
+  readonly title: string | undefined
+  /** How deep its agent stands in others. */
+  readonly depth: number
+}
+
+/** Begins a subagent under the call that runs. Its maker's log names it, durably, before it is given anything. */
+export async function beginChild(ctx: Context, config: Config, { agent, call }: ToolRun, wanted: Wanted): Promise<Agent> {
+  const { definition, title, depth } = wanted
+  const under = { session: agent.id, call: { assistant: lastAnswer(agent.session), index: call.index } }
+  const child = await ctx.agents.create({
+    cwd: agent.cwd,
+    config: configOf(agent.session, config, definition),
+    limits: limitsOf(agent.session, config.limits, definition),
+    tools: toolsOf(agent.session, definition, depth + 1 < config.depth),
+    under,
+    kind: KIND,
+    ...(title !== undefined && { title }),
+  })
+  child.session.append({
+    type: 'subagent/opened',
+    data: { ...(definition && { agent: definition.name }), ...(definition?.instructions && { instructions: definition.instructions }) },
+  })
+  return noted(agent, call.index, child)
+}
+
+/** Goes on with a subagent of this agent's. What it had left open is closed first. @throws SubagentError */
+export async function resumeChild(ctx: Context, { agent, call }: ToolRun, id: string): Promise<Agent> {
+  if (ctx.agents.get(id)) throw new SubagentError(`The subagent ${id} is running. Wait for the call that runs it.`)
+  const card = await cardOf(ctx.sessions.current, id)
+  if (card?.open?.under?.session !== agent.id || card.open.kind !== KIND) {
+    throw new SubagentError(`There is no subagent ${JSON.stringify(id)} of this session. Leave session out to begin a new one.`)
+  }
+  const child = await ctx.agents.resume(id, { turn: 'close', recent: true })
+  return noted(agent, call.index, child)
+}
+
+/** The parent's log names the session ahead of its first word: a crash leaves a call that says where to look. */
+async function noted(agent: Agent, index: number, child: Agent): Promise<Agent> {
+  try {
+    agent.session.append({ type: 'agent/child', data: { assistant: lastAnswer(agent.session), index, session: child.id } })
+    await agent.session.flush()
+    return child
+  } catch (error) {
+    await child.dispose()
+    throw error
+  }
+}
+
+/** How deep a session stands in others: 0 for one that stands under none. */
+export async function depthOf(ctx: Context, agent: Agent): Promise<number> {
+  let { under } = agent.session.origin ?? {}
+  let depth = 0
+  // A log that was imported may name itself.
+  for (; under && depth < 100; depth++) {
+    const { session } = under
+    const live: Agent | undefined = ctx.agents.get(session)
+    under = live ? live.session.origin?.under : (await cardOf(ctx.sessions.current, session))?.open?.under
+  }
+  return depth
+}
+
+/** What the model of a child is told in its prefix; nothing for others. @throws StoreError, LogError */
+export async function instructionsOf({ session }: Agent): Promise<string | undefined> {
+  if (session.origin?.kind !== KIND) return undefined
+  const first = await session.read(0, 20)
+  const opened = first.find((event) => event.type === 'subagent/opened')
+  const own = opened?.type === 'subagent/opened' ? opened.data.instructions : undefined
+  return own === undefined ? TASK : `${TASK}\n\n${own}`
+}
+
+export const TASK = 'You are a subagent: another agent gave you one task, which is the first message. Work on it by yourself; nobody reads along. Your last message is all that the other agent gets of your work: say in it what you found or did, with the paths and names that it needs, and what you could not do.'
+
+async function cardOf(store: SessionStore, id: string): Promise<SessionCard | undefined> {
+  try {
+    return await store.card(id)
+  } catch {
+    return undefined
+  }
+}
+
+/** The seq of the answer whose calls run. */
+function lastAnswer(session: SessionView): number {
+  for (let seq = session.length - 1; seq >= session.first; seq--) if (session.at(seq)?.type === 'assistant/message') return seq
+  throw new SubagentError('The call is not in the log.')
+}
+
+/** What the agent is driven with now, but for what only its turn is to answer; the model as the file or the config says. */
+function configOf(session: SessionView, { model, models }: Config, definition: Definition | undefined): Partial<CallConfig> {
+  const { output: _, ...inherited } = session.requestHeader()?.config ?? {} as Partial<CallConfig>
+  const wanted = definition?.model
+  const named = wanted === undefined ? undefined : Object.hasOwn(models, wanted) ? models[wanted] : wanted.includes('/') ? wanted : undefined
+  const chosen = named ?? model
+  return { ...inherited, ...(chosen !== undefined && { model: chosen }) }
+}
+
+function limitsOf(session: SessionView, limits: Limits, definition: Definition | undefined): Limits {
+  const own = session.origin?.limits ?? {}
+  const steps = Math.min(limits.steps, definition?.steps ?? Infinity, own.steps ?? Infinity)
+  const time = Math.min(limits.time || Infinity, own.time || Infinity)
+  return { steps, requests: Math.min(limits.requests, own.requests ?? Infinity), time: time === Infinity ? 0 : time }
+}
+
+/** Never more than the agent has now; a file's names count in any case, so that `Read` is `read`. */
+function toolsOf(session: SessionView, definition: Definition | undefined, mayNest: boolean): ToolChoice {
+  const has = (list: readonly string[], name: string): boolean => list.some((other) => other.toLowerCase() === name.toLowerCase())
+  const { tools, without = [] } = definition ?? {}
+  const names = (session.requestHeader()?.tools ?? []).map(({ name }) => name)
+  return { only: names.filter((name) => (tools === undefined || has(tools, name)) && !has(without, name) && (mayNest || name !== TOOL)) }
+}
+
+/** Milliseconds that a call waits for a subagent that was told to stop; less than a tool has to end. */
+const STOPPING = 1_000
+
+/**
+ * Gives a subagent its task and waits for its turn; ends it with the call: what cancels the one cancels the other. Where the agent is
+ * parked, or this plugin leaves, it is parked, so that somebody can go on with it.
+ */
+export async function drive(ctx: Context, child: Agent, prompt: string, signal: AbortSignal): Promise<TurnResult> {
+  const handle = child.prompt(prompt)
+  let stop!: () => void
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const stopped = new Promise<TurnResult>((resolve) => {
+    stop = () => {
+      const { code, message } = signal.reason as { readonly code?: string; readonly message?: string }
+      const isParked = code === 'PARKED' || stateOf(ctx.fiber) !== 'active'
+      if (isParked) void child.park().catch(() => undefined)
+      else child.cancel(`its agent's call ended: ${message ?? 'cancelled'}`, { queue: 'withdraw' })
+      const reason = isParked ? 'parked' : 'cancelled'
+      timer = setTimeout(() => resolve({ reason, text: '', usage: NOTHING, steps: 0, messages: [] }), STOPPING)
+    }
+  })
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  try {
+    return await Promise.race([handle.result, stopped])
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+const NOTHING: TurnResult['usage'] = { input: 0, cached: 0, written: 0, output: 0 }

@@ -1,0 +1,103 @@
+import { homedir } from 'node:os'
+import { basename, join, resolve } from 'node:path'
+import type { Agent } from '@headrace/agent'
+import {
+  type FileSystem, type FolderEntry, type Stamp, StampedFiles, byCodeUnits, configHome, decodeText, expandHome, foldersToProject,
+  isSameStamp,
+} from '@headrace/files'
+import type { Config } from './config.ts'
+import { type Definition, readDefinition } from './definition.ts'
+
+/** The agents that files define for a folder, by name; and which files cannot be used, and why. */
+export interface Definitions {
+  readonly byName: ReadonlyMap<string, Definition>
+  readonly problems: readonly { readonly file: string; readonly problem: string }[]
+}
+
+type Read = Definition | { readonly problem: string }
+/** Files and what they come to; a file that did not change comes to the same object. */
+type Found = readonly (readonly [file: string, read: Read])[]
+
+/** Bytes of a file of an agent. */
+const MAX_SIZE = 200_000
+/** Files of one folder that are read. */
+const MAX_FILES = 500
+/** A folder's time may stand still for so many milliseconds while names are still added to it. */
+const SETTLED = 50
+
+/** Reads the files of agents; each is read once, and again when it changed. */
+export class AgentLibrary {
+  private readonly config: Config
+  private readonly files: FileSystem
+  private readonly read: StampedFiles<Read>
+  private readonly lists = new Map<string, { readonly stamp: Stamp | undefined; readonly entries: readonly FolderEntry[] }>()
+  private readonly latest = new Map<string, { readonly found: Found; readonly definitions: Definitions }>()
+
+  constructor(config: Config, files: FileSystem) {
+    this.config = config
+    this.files = files
+    this.read = new StampedFiles<Read>({
+      files,
+      maxSize: MAX_SIZE,
+      make: ({ path, bytes }) => {
+        const decoded = decodeText(bytes)
+        return 'problem' in decoded ? { problem: `it ${decoded.problem}` } : readDefinition(decoded.text, path)
+      },
+      problem: ({ code }) => ({ problem: `it cannot be read (${code})` }),
+    })
+  }
+
+  /** What there is now for an agent's folder; the first file with a name has it. The same object where nothing changed. */
+  async look({ cwd }: Pick<Agent, 'cwd'>): Promise<Definitions> {
+    const found: [string, Read][] = []
+    for (const folder of this.rootsOf(cwd)) {
+      for (const { name } of (await this.list(folder)).slice(0, MAX_FILES)) {
+        const file = join(folder, name)
+        const read = await this.read.look(file)
+        if (read) found.push([file, read])
+      }
+    }
+    const latest = this.latest.get(cwd)
+    const isSame = latest?.found.length === found.length && found.every(([, read], index) => latest.found[index]![1] === read)
+    if (latest && isSame) return latest.definitions
+    const definitions = definitionsOf(found)
+    this.latest.set(cwd, { found, definitions })
+    return definitions
+  }
+
+  private rootsOf(cwd: string): readonly string[] {
+    const { roots, project, user, projectMarkers } = this.config
+    const own = ['.headrace/agents', '.claude/agents']
+    return [
+      ...roots.map((root) => resolve(cwd, expandHome(root))),
+      ...(project ? foldersToProject(cwd, projectMarkers, this.files).flatMap((folder) => own.map((path) => join(folder, path))) : []),
+      ...(user ? [join(configHome(), 'headrace/agents'), join(homedir(), '.claude/agents')] : []),
+    ]
+  }
+
+  private async list(folder: string): Promise<readonly FolderEntry[]> {
+    try {
+      const status = this.files.stat(folder)
+      if (status?.kind !== 'folder') return []
+      const known = this.lists.get(folder)
+      if (known && isSameStamp(status.stamp, known.stamp)) return known.entries
+      const isSettled = Date.now() - status.changed > SETTLED
+      const entries = (await this.files.list(folder)).filter(({ name, kind }) => /^[^.].*\.md$/i.test(name) && kind !== 'folder')
+      this.lists.set(folder, { stamp: isSettled ? status.stamp : undefined, entries })
+      return entries
+    } catch {
+      return []
+    }
+  }
+}
+
+function definitionsOf(found: Found): Definitions {
+  const byName = new Map<string, Definition>()
+  const problems: { file: string; problem: string }[] = []
+  for (const [file, read] of found) {
+    if ('problem' in read) problems.push({ file, problem: read.problem })
+    else if (byName.has(read.name)) problems.push({ file, problem: `${basename(byName.get(read.name)!.file)} comes before it and has its name, ${read.name}` })
+    else byName.set(read.name, read)
+  }
+  return { byName: new Map([...byName].sort(([a], [b]) => byCodeUnits(a, b))), problems }
+}

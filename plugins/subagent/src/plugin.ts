@@ -1,0 +1,43 @@
+import type { Agent, Context } from '@headrace/agent'
+import type {} from '@headrace/briefing'
+import { nodeFiles } from '@headrace/files'
+import { catalogueOf, changedCatalogue, removedCatalogue } from './catalogue.ts'
+import { TOOL, instructionsOf } from './child.ts'
+import { Config } from './config.ts'
+import { AgentLibrary } from './library.ts'
+import { subagentTool } from './subagent-tool.ts'
+
+export const name = 'subagent'
+export const inject = ['agents', 'briefing', 'sessions', 'tools']
+export { Config }
+
+export async function apply(ctx: Context, config: Config): Promise<void> {
+  const library = new AgentLibrary(config, nodeFiles)
+  const told = new Set<string>()
+  ctx.tools.define(subagentTool(ctx, config, library))
+  // Told in the prefix, so that system and tools are those of the agent, whose cache both read; and no compaction takes it away.
+  ctx.agents.prefix({ key: 'instructions', order: -10, content: (agent) => instructionsOf(agent) })
+  ctx.briefing.topic({
+    key: 'agents',
+    order: 20,
+    content: async (agent) => {
+      if (!hasTool(agent)) return undefined
+      const { byName, problems } = await library.look(agent)
+      for (const { file, problem } of problems) {
+        if (told.has(`${file}: ${problem}`)) continue
+        told.add(`${file}: ${problem}`)
+        ctx.logger.warn('%s is no agent: %s', file, problem)
+      }
+      return catalogueOf(byName.values())
+    },
+    changed: changedCatalogue,
+    removed: removedCatalogue,
+  })
+}
+
+/** What a session was created without needs no list of what it may call. */
+function hasTool({ session }: Agent): boolean {
+  const choice = session.origin?.tools
+  if (!choice) return true
+  return 'only' in choice ? choice.only.includes(TOOL) : !choice.without.includes(TOOL)
+}

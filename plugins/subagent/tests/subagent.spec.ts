@@ -1,0 +1,192 @@
+import type { Context } from 'cordis'
+import { gate } from '@headrace/testing/gate'
+import { describe, expect, it } from 'vitest'
+import { type Answers, childrenOf, expectSound, folder, logOf, resultsIn, setup, task, tools } from './kit.ts'
+
+/** The agent gives each prompt `a, b` to a subagent a word, and says what came back; a subagent says its word. */
+const relay: Answers = ({ prompt, answered, child }) => {
+  if (child) return `done: ${prompt}`
+  return answered === 0 ? { calls: prompt.split(', ').map((word) => task(word)) } : 'ok'
+}
+
+describe('the tool subagent', () => {
+  it('runs a child in a session of its own, under the call, and gives its last message', async () => {
+    const h = await setup(relay, { agent: { cwd: folder() }, plugins: [tools({ look: () => 'seen' })] })
+    await h.run('count')
+    const [id] = await childrenOf(h.store)
+    expect(await resultsIn(h.store, 'test')).toEqual([{ text: `done: count\n\n[subagent session ${id}]`, error: false, outcome: 'done' }])
+    const log = await logOf(h.store, id!)
+    const answer = h.agent.session.entries().find(({ owner }) => owner === 'model')!
+    expect(log[0]!.data).toMatchObject({
+      under: { session: 'test', call: { assistant: Number(answer.id), index: 0 } }, kind: 'subagent', cwd: h.agent.cwd,
+      tools: { only: ['look'] }, config: { model: 'scripted/model' }, limits: { steps: 50, requests: 100 },
+    })
+    expect(log.find(({ type }) => type === 'user/message')!.data).toMatchObject({ owner: 'subagent/prompt' })
+    expect(h.requests[1]!.tools!.map(({ name }) => name)).toEqual(['look'])
+    expect([...h.agent.session.events()].find(({ type }) => type === 'agent/child')?.data).toMatchObject({ session: id, index: 0 })
+    await expectSound(h.store)
+    await h.dispose()
+  })
+
+  it('runs several calls of one answer at once, and their results stand in order', async () => {
+    const [both, waiting] = [gate(), new Set<string>()]
+    const h = await setup(async (asked) => {
+      if (asked.child) {
+        waiting.add(asked.prompt)
+        if (waiting.size === 2) both.open()
+        await both.promise
+      }
+      return relay(asked)
+    })
+    await h.run('one, two')
+    const ids = await childrenOf(h.store)
+    expect((await resultsIn(h.store, 'test')).map(({ text }) => text)).toEqual(['one', 'two'].map((word, index) => expect.stringContaining(`done: ${word}\n\n[subagent session ${ids[index]}]`)))
+    await expectSound(h.store)
+    await h.dispose()
+  })
+
+  it('runs so many at once as the config says; a place is handed on', async () => {
+    let running = 0
+    let most = 0
+    const h = await setup(async (asked) => {
+      if (asked.child) {
+        most = Math.max(most, ++running)
+        await Promise.resolve()
+        running--
+      }
+      return relay(asked)
+    }, {}, { atOnce: 1 })
+    await h.run('a, b, c')
+    expect(most).toBe(1)
+    expect(await resultsIn(h.store, 'test')).toHaveLength(3)
+    await h.dispose()
+  })
+
+  it.each([
+    ['no prompt', task(' '), /There is no prompt/],
+    ['an agent that there is not', task('x', { agent: 'nobody' }), /There is no subagent "nobody"\. There are none with a name/],
+    ['a session that is none of its own', task('x', { session: 'other' }), /There is no subagent "other" of this session/],
+    ['a session that stands under nothing', task('x', { session: 'test' }), /The subagent test is running|There is no subagent "test"/],
+  ] as const)('refuses %s in words', async (_, call, said) => {
+    const h = await setup(({ answered }) => (answered === 0 ? { calls: [call] } : 'ok'), { agent: { cwd: folder() } })
+    await h.run('Go')
+    expect(await resultsIn(h.store, 'test')).toEqual([{ text: expect.stringMatching(said) as string, error: true, outcome: 'error' }])
+    expect(await childrenOf(h.store)).toEqual([])
+    await h.dispose()
+  })
+
+  it('a subagent has none of its own, unless the config says how deep; and so many calls a turn', async () => {
+    const nest: Answers = ({ prompt, answered, request }) => (answered === 0 && request.tools?.some(({ name }) => name === 'subagent') ? { calls: [task(`${prompt}!`), task(`${prompt}?`)] } : `${prompt} is done`)
+    const h = await setup(nest, {}, { depth: 2, perTurn: 1 })
+    await h.run('a')
+    const [child] = await childrenOf(h.store)
+    const [grandchild] = await childrenOf(h.store, child)
+    expect(await childrenOf(h.store, grandchild)).toEqual([])
+    expect((await resultsIn(h.store, child!)).map(({ text }) => text)).toEqual([expect.stringContaining('a!! is done'), expect.stringContaining('This turn has had 1 subagents')])
+    await expectSound(h.store)
+    await h.dispose()
+  })
+})
+
+describe('what bounds a subagent', () => {
+  it('never has more tools than its agent: names of a file count in any case, and only those that the agent has', async () => {
+    const file = '---\nname: reader\ndescription: Reads.\ntools: Look, Write, Bash(git:*), Nothing\ndisallowedTools: bash\n---\nRead only.\n'
+    const h = await setup(({ answered, child }) => (child || answered > 0 ? 'ok' : { calls: [task('x', { agent: 'reader' }), task('y')] }), {
+      agent: { cwd: folder({ '.claude/agents/reader.md': file }), tools: { without: ['write'] } },
+      plugins: [tools({ look: () => '', write: () => '', bash: () => '' })],
+    })
+    await h.run('Go')
+    const chosen = await Promise.all((await childrenOf(h.store)).map(async (id) => (await h.store.card(id)).open!.tools))
+    expect(chosen).toEqual([{ only: ['look'] }, { only: ['bash', 'look'] }])
+    await h.dispose()
+  })
+
+  it('has the smaller limit of config, file and agent; reached, the result says so, and names the session', async () => {
+    const endless: Answers = ({ answered, child }) => (child ? { text: `step ${answered}`, calls: [{ name: 'look' }] } : answered === 0 ? { calls: [task('x', { agent: 'short' })] } : 'ok')
+    const h = await setup(endless, {
+      agent: { cwd: folder({ '.headrace/agents/short.md': '---\ndescription: Short.\nmaxTurns: 2\n---\n' }), limits: { steps: 5 } },
+      plugins: [tools({ look: () => 'seen' })],
+    }, { limits: { steps: 3 } })
+    await h.run('Go')
+    const [id] = await childrenOf(h.store)
+    expect((await h.store.card(id!)).open!.limits).toMatchObject({ steps: 2 })
+    const [result] = await resultsIn(h.store, 'test')
+    expect(result).toMatchObject({ error: true, text: expect.stringMatching(/^The subagent reached a limit: .*limit of 2 steps[^]*It said last:\n\nstep 1[^]*session .* give this session/) as string })
+    await expectSound(h.store)
+    await h.dispose()
+  })
+
+  it('its permissions are those of a run that nobody sits at: denied, and it is told why', async () => {
+    const asker = {
+      name: 'asker', inject: ['tools'],
+      apply: async (ctx: Context) => void ctx.tools.define({ name: 'risky', description: '', parameters: { type: 'object' }, ask: true, execute: () => 'did it' }),
+    }
+    const h = await setup(({ answered, child }) => (child ? answered === 0 ? { calls: [{ name: 'risky' }] } : 'was denied' : answered === 0 ? { calls: [task('x')] } : 'ok'), { plugins: [asker as never] })
+    await h.run('Go')
+    const [id] = await childrenOf(h.store)
+    expect(await resultsIn(h.store, id!)).toMatchObject([{ outcome: 'denied' }])
+    await h.dispose()
+  })
+})
+
+describe('an agent that a file defines', () => {
+  const file = (name: string, more = '') => `---\nname: ${name}\ndescription: Does ${name}.\n${more}---\n\nYou do ${name}.\n`
+
+  it('is told to the model by name, and tells the subagent what its file says, in its prefix', async () => {
+    const cwd = folder({ '.headrace/agents/reviewer.md': file('reviewer'), '.claude/agents/tester.md': file('tester'), '.claude/agents/reviewer.md': file('reviewer'), '.claude/agents/broken.md': 'no' })
+    const h = await setup(({ answered, child }) => (child || answered > 0 ? 'ok' : { calls: [task('x', { agent: 'reviewer', title: 'A review' })] }), { agent: { cwd } })
+    await h.run('Go')
+    expect(JSON.stringify(h.requests[0]!.messages)).toContain('- reviewer: Does reviewer.\\n- tester: Does tester.')
+    const [opener] = h.requests[1]!.messages
+    expect(JSON.stringify(opener)).toMatch(/You are a subagent: .*You do reviewer\./)
+    // It has no such tool, so no list either.
+    expect(JSON.stringify(h.requests[1]!.messages)).not.toContain('available_subagents')
+    const [id] = await childrenOf(h.store)
+    expect(await h.store.card(id!)).toMatchObject({ title: 'A review' })
+    await h.dispose()
+  })
+
+  it('is driven with the model of its file, by its whole or its short name; else as its agent is', async () => {
+    const cwd = folder({ '.headrace/agents/a.md': file('a', 'model: scripted/other\n'), '.headrace/agents/b.md': file('b', 'model: small\n'), '.headrace/agents/c.md': file('c', 'model: unheard\n') })
+    const h = await setup(({ answered, child }) => (child || answered > 0 ? 'ok' : { calls: ['a', 'b', 'c'].map((agent) => task('x', { agent })) }), { agent: { cwd, config: { temperature: 0.5 } } }, { models: { small: 'scripted/tiny' } })
+    await h.run('Go')
+    const configs = await Promise.all((await childrenOf(h.store)).map(async (id) => (await h.store.card(id)).open!.config))
+    expect(configs).toEqual(['scripted/other', 'scripted/tiny', 'scripted/model'].map((model) => ({ model, temperature: 0.5 })))
+    await h.dispose()
+  })
+})
+
+describe('going on with a subagent', () => {
+  it('takes its session up with all it remembers, under its first instructions', async () => {
+    const answers: Answers = ({ prompt, answered, child, request }) => {
+      if (child) return `${prompt} after ${request.messages.filter(({ role }) => role === 'user').length}`
+      if (answered > 0) return 'ok'
+      const said = /\[subagent session ([\w-]+)\]/.exec(JSON.stringify(request.messages))?.[1]
+      return { calls: [task(prompt, said === undefined ? {} : { session: said })] }
+    }
+    const h = await setup(answers)
+    await h.run('one')
+    await h.run('two')
+    const [id, ...others] = await childrenOf(h.store)
+    expect(others).toEqual([])
+    expect((await resultsIn(h.store, 'test')).map(({ text }) => text)).toEqual([`one after 1\n\n[subagent session ${id}]`, `two after 2\n\n[subagent session ${id}]`])
+    expect([...h.agent.session.events()].filter(({ type }) => type === 'agent/child')).toHaveLength(2)
+    await expectSound(h.store)
+    await h.dispose()
+  })
+
+  it('is refused to a fork: the child is its parent\'s', async () => {
+    const answers: Answers = ({ prompt, answered, child, request }) => {
+      if (child || answered > 0) return 'ok'
+      const said = /\[subagent session ([\w-]+)\]/.exec(JSON.stringify(request.messages))?.[1]
+      return { calls: [task(prompt, said === undefined ? {} : { session: said })] }
+    }
+    const h = await setup(answers)
+    await h.run('one')
+    const fork = await h.ctx.agents.fork('test', { id: 'fork' })
+    await fork.prompt('two').result
+    expect((await resultsIn(h.store, 'fork')).at(-1)).toMatchObject({ error: true, text: expect.stringContaining('of this session') as string })
+    await fork.dispose()
+    await h.dispose()
+  })
+})
