@@ -83,13 +83,23 @@ export async function depthOf(ctx: Context, agent: Agent): Promise<number> {
   return depth
 }
 
-/** What the model of a child is told in its prefix; nothing for others. @throws StoreError, LogError */
-export async function instructionsOf({ session }: Agent): Promise<string | undefined> {
-  if (session.origin?.kind !== KIND) return undefined
-  const first = await session.read(0, 20)
-  const opened = first.find((event) => event.type === 'subagent/opened')
-  const own = opened?.type === 'subagent/opened' ? opened.data.instructions : undefined
-  return own === undefined ? TASK : `${TASK}\n\n${own}`
+/** What the model of a child is told first; nothing for others. Read from its log, once a life. */
+export function instructions(): (agent: Agent) => string | undefined | Promise<string> {
+  const known = new WeakMap<SessionView, Promise<string>>()
+  return ({ session }) => {
+    if (session.origin?.kind !== KIND) return undefined
+    let text = known.get(session)
+    if (!text) {
+      text = session.read(0, 20).then((first) => {
+        const opened = first.find((event) => event.type === 'subagent/opened')
+        const own = opened?.type === 'subagent/opened' ? opened.data.instructions : undefined
+        return own === undefined ? TASK : `${TASK}\n\n${own}`
+      })
+      known.set(session, text)
+      text.catch(() => known.delete(session))
+    }
+    return text
+  }
 }
 
 export const TASK = 'You are a subagent: another agent gave you one task, which is the first message. Work on it by yourself; nobody reads along. Your last message is all that the other agent gets of your work: say in it what you found or did, with the paths and names that it needs, and what you could not do.'

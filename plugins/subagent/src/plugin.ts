@@ -2,7 +2,7 @@ import type { Agent, Context } from '@headrace/agent'
 import type {} from '@headrace/briefing'
 import { nodeFiles } from '@headrace/files'
 import { catalogueOf, changedCatalogue, removedCatalogue } from './catalogue.ts'
-import { TOOL, instructionsOf } from './child.ts'
+import { TOOL, instructions } from './child.ts'
 import { Config } from './config.ts'
 import { AgentLibrary } from './library.ts'
 import { subagentTool } from './subagent-tool.ts'
@@ -15,8 +15,8 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   const library = new AgentLibrary(config, nodeFiles)
   const told = new Set<string>()
   ctx.tools.define(subagentTool(ctx, config, library))
-  // Told in the prefix, so that system and tools are those of the agent, whose cache both read; and no compaction takes it away.
-  ctx.agents.prefix({ key: 'instructions', order: -10, content: (agent) => instructionsOf(agent) })
+  // Not a section: system prompt and tools are those of the agent, whose cache both read.
+  ctx.briefing.topic({ key: 'instructions', order: -100, content: instructions() })
   ctx.briefing.topic({
     key: 'agents',
     order: 20,

@@ -132,7 +132,7 @@ describe('what bounds a subagent', () => {
 describe('an agent that a file defines', () => {
   const file = (name: string, more = '') => `---\nname: ${name}\ndescription: Does ${name}.\n${more}---\n\nYou do ${name}.\n`
 
-  it('is told to the model by name, and tells the subagent what its file says, in its prefix', async () => {
+  it('is told to the model by name, and tells the subagent what its file says, ahead of its task', async () => {
     const cwd = folder({ '.headrace/agents/reviewer.md': file('reviewer'), '.claude/agents/tester.md': file('tester'), '.claude/agents/reviewer.md': file('reviewer'), '.claude/agents/broken.md': 'no' })
     const h = await setup(({ answered, child }) => (child || answered > 0 ? 'ok' : { calls: [task('x', { agent: 'reviewer', title: 'A review' })] }), { agent: { cwd } })
     await h.run('Go')
