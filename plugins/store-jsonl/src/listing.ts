@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
 import { messageOf } from '@headrace/message'
-import { CardFold, type CardState, type ListFilter, type SessionCard, SessionNotFoundError, brokenCard, cardOf, cursorOf, parseCursor } from '@headrace/session'
+import { CardFold, type CardState, type ListFilter, type SessionCard, SessionNotFoundError, brokenCard, cardOf, cursorOf, isSessionId, parseCursor } from '@headrace/session'
 import type { CardFolder, KeptCard } from './cards.ts'
 import { LogFile } from './file.ts'
 import { type FileLayer, isCode } from './files.ts'
@@ -19,6 +19,9 @@ interface Change {
 
 /** How many logs are looked at before others get their turn. */
 const SLICE = 1_000
+/** How many cards are read before they do. */
+const BLOCK = 100
+const LOG = '.jsonl'
 
 /** Cards of a folder's logs, made anew where they are missing or old. */
 export class Listing {
@@ -51,22 +54,30 @@ export class Listing {
     return this.current(id, change, false)
   }
 
-  /** Newest change first. */
-  async *cards(ids: readonly string[], filter: ListFilter): AsyncGenerator<SessionCard> {
+  /**
+   * Newest change first.
+   *
+   * @param names of the folder's files: nothing is asked of one, beside when it changed, that is not given
+   */
+  async *cards(names: readonly string[], filter: ListFilter): AsyncGenerator<SessionCard> {
     const { cwd, under } = filter
     const isAll = cwd === undefined && under === undefined
-    for (const { id } of await this.newestFirst(isAll ? ids : await this.thoseOf(ids, filter))) {
-      const card = await this.card(id)
+    const ids = isAll ? names.filter(isLog).map(idOf) : await this.thoseOf(names, filter)
+    let count = 0
+    for (const { id } of await this.newestFirst(ids)) {
+      // Reading cards is synchronous: others, and who wants no more of them, get their turn.
+      if (++count % BLOCK === 0) await pause()
+      const card = isSessionId(id) ? await this.card(id) : undefined
       if (!card) continue
       if ((cwd === undefined || card.open?.cwd === cwd) && (under === undefined || card.open?.under?.session === under)) yield card
     }
   }
 
-  private async thoseOf(ids: readonly string[], filter: ListFilter): Promise<readonly string[]> {
+  /** Those whose cards say that they pass. One that has no card is given one first. */
+  private async thoseOf(names: readonly string[], filter: ListFilter): Promise<readonly string[]> {
     const carded = await this.cards_.ids()
-    for (const id of ids) if (!carded.has(id)) await this.card(id)
-    const there = new Set(ids)
-    return (await this.cards_.idsOf(filter)).filter((id) => there.has(id))
+    for (const name of names) if (isLog(name) && !carded.has(idOf(name)) && isSessionId(idOf(name))) await this.card(idOf(name))
+    return this.cards_.idsOf(filter)
   }
 
   private async newestFirst(ids: readonly string[]): Promise<readonly Change[]> {
@@ -113,6 +124,14 @@ export class Listing {
       if (!isCode(error, 'EACCES', 'EROFS', 'ENOSPC', 'EPERM', 'EDQUOT')) throw error
     }
   }
+}
+
+function isLog(name: string): boolean {
+  return name.endsWith(LOG)
+}
+
+function idOf(name: string): string {
+  return name.slice(0, -LOG.length)
 }
 
 /** Where a card is gone on from: behind the event it was made at, where the log has that; else from the first. */

@@ -5,7 +5,7 @@ import { type Digest, messageOf } from '@headrace/message'
 import {
   type Cursor, type FollowOptions, type Followed, type Lease, type Letter, type LetterDraft, type ListFilter,
   type Posted, type SessionCard, type SessionEvent, SessionExistsError, SessionNotFoundError, type SessionStore,
-  Signals, StoreError, checkLetter, checkSessionId, cursorOf, follow, isSessionId, mailOf, watchPath,
+  Signals, StoreError, checkLetter, checkSessionId, cursorOf, follow, mailOf, watchPath,
 } from '@headrace/session'
 import { readBlob, writeBlob } from './blobs.ts'
 import { CardFolder } from './cards.ts'
@@ -145,7 +145,7 @@ export class JsonlStore implements SessionStore {
   }
 
   async *list(filter: ListFilter = {}): AsyncIterable<SessionCard> {
-    yield* this.listing.cards(await this.ids(), filter)
+    yield* this.listing.cards(await this.names(), filter)
   }
 
   async remove(id: string): Promise<void> {
@@ -250,9 +250,9 @@ export class JsonlStore implements SessionStore {
     for (let made = this.directory; made.length >= top.length; made = dirname(made)) await this.files.syncDirectory(dirname(made))
   }
 
-  private async ids(): Promise<readonly string[]> {
+  private async names(): Promise<readonly string[]> {
     try {
-      return (await readdir(this.directory)).filter((name) => name.endsWith('.jsonl')).map((name) => name.slice(0, -'.jsonl'.length)).filter(isSessionId)
+      return await readdir(this.directory)
     } catch (error) {
       if (isCode(error, 'ENOENT')) return []
       throw new StoreError(`cannot list ${this.directory} (${messageOf(error)})`, { cause: error })

@@ -28,6 +28,7 @@ export async function sessions({ json, ...where }: SessionsOptions, terminal: Te
   }
   for await (const card of store.list()) {
     any = true
+    if (terminal.closed.aborted) return DONE
     if (json) terminal.json(jsonOf(card))
     else if (rows.push(rowOf(card)) > BLOCK) show()
   }
