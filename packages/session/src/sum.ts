@@ -6,12 +6,30 @@ import type { SessionEvent } from './event.ts'
  * stores; the text is an event's JSON, or whatever they keep of an append that begins with that seq.
  */
 export function seededSum(id: string, seq: number, text: string | Uint8Array): number {
-  return crc32(text, crc32(`${id}/${seq}/`))
+  return crc32(text, seedAt(id, seq))
 }
 
 /** A sum as it is written: eight lower-case hex digits. */
 export function sumText(sum: number): string {
-  return sum.toString(16).padStart(8, '0')
+  return HEX[sum >>> 24]! + HEX[(sum >>> 16) & 0xff]! + HEX[(sum >>> 8) & 0xff]! + HEX[sum & 0xff]!
+}
+
+// Each append begins with these: what can be known before is.
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+const TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
+  let sum = byte
+  for (let bit = 0; bit < 8; bit++) sum = sum & 1 ? (sum >>> 1) ^ 0xedb88320 : sum >>> 1
+  return sum
+})
+let newest = { id: '', sum: crc32('/') }
+
+/** The sum of `<id>/<seq>/`. */
+function seedAt(id: string, seq: number): number {
+  if (newest.id !== id) newest = { id, sum: crc32(`${id}/`) }
+  const text = `${seq}/`
+  let sum = ~newest.sum
+  for (let index = 0; index < text.length; index++) sum = TABLE[(sum ^ text.charCodeAt(index)) & 0xff]! ^ (sum >>> 8)
+  return ~sum >>> 0
 }
 
 /** A place in a log, the same in every store: `seq.sum` of an event, `sum` the {@link seededSum} of its JSON in hex. */

@@ -11,11 +11,22 @@ const HEX = 8
 const TAIL = MARK.length + HEX + 2
 const [QUOTE, CLOSE, OPEN_LIST, CLOSE_LIST] = [0x22, 0x7d, 0x5b, 0x5d]
 
-/** The line of one append, `\n` included, from the JSON of each event. @param seq of the first event */
+// Lines are written as soon as they are made, each over the one before; a long one has bytes of its own.
+const scratch = Buffer.allocUnsafeSlow(256 * 1024)
+
+/**
+ * The line of one append, `\n` included, from the JSON of each event. The bytes are good until the next call.
+ *
+ * @param seq of the first event
+ */
 export function encodeLine(id: string, seq: number, json: readonly string[]): Buffer {
   const isList = json.length > 1
-  const body = (isList ? `[${json.join(',')}` : json[0]!).slice(0, -1)
-  return Buffer.from(`${body},"sum":"${sumText(seededSum(id, seq, body))}"}${isList ? ']' : ''}\n`)
+  const text = isList ? `[${json.join(',')}` : json[0]!
+  const line = text.length * 3 + TAIL + 2 <= scratch.length ? scratch : Buffer.allocUnsafe(Buffer.byteLength(text) + TAIL + 2)
+  // Without its last bracket, which comes behind the sum.
+  const end = line.write(text) - 1
+  const sum = sumText(seededSum(id, seq, line.subarray(0, end)))
+  return line.subarray(0, end + line.write(`,"sum":"${sum}"}${isList ? ']' : ''}\n`, end, 'latin1'))
 }
 
 /**
