@@ -1,5 +1,6 @@
 import { codeOf, reasonOf } from '@headrace/files'
 import { HeadraceError, KEY_MARK } from '@headrace/message'
+import type { FileRecord } from './file-record.ts'
 
 /** Codes of a `WorkspaceError`. */
 export type WorkspaceErrorCode =
@@ -8,8 +9,12 @@ export type WorkspaceErrorCode =
 
 /** What a tool refuses or could not do; the message is written for the model. */
 export class WorkspaceError extends HeadraceError {
-  constructor(code: WorkspaceErrorCode, message: string, options?: ErrorOptions) {
+  /** What the result says of it to programs. */
+  readonly details: FileRecord | undefined
+
+  constructor(code: WorkspaceErrorCode, message: string, options: ErrorOptions & { readonly details?: FileRecord } = {}) {
     super(code, message, options)
+    this.details = options.details
   }
 }
 

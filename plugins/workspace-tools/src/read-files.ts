@@ -1,72 +1,97 @@
-import { createHash } from 'node:crypto'
 import type { ToolRun } from '@headrace/agent'
 import { cutAfter } from '@headrace/files'
 import { WorkspaceError } from './error.ts'
+import { type FileRecord, digestOf, toRecord } from './file-record.ts'
 
-/** A file as the model was last shown it, or left it. */
-interface KnownFile {
-  readonly digest: string
-  /** Its text, where that is short: to tell what changed. */
-  readonly text?: string
-}
-
-/** Bytes of a text that is kept to be compared. */
-const MAX_TEXT = 262_144
-/** Files of one session that are remembered; then the oldest is forgotten, and may be written again. */
-const MAX_FILES = 500
+/** Bytes of a text that is kept to be compared, and how many texts of one session are. */
+const [MAX_TEXT, MAX_TEXTS] = [262_144, 200]
 /** Of what changed, in a refusal. */
 const [SHOWN_LINES, SHOWN_CHARACTERS] = [20, 2_000]
 
-const sessions = new WeakMap<object, Map<string, KnownFile>>()
+type SessionView = ToolRun['agent']['session']
 
-/** What the files of a session were when the model last read or wrote them. A session that goes on in another process knows none. */
-export function filesReadBy({ agent }: ToolRun): ReadFiles {
-  const key: object = 'session' in agent ? agent.session : agent
-  const known = sessions.get(key) ?? new Map<string, KnownFile>()
-  sessions.set(key, known)
-  return new ReadFiles(known)
+/** What one process keeps of a session beside its log: only to say more. */
+interface Kept {
+  /** Texts by their digest: to tell what changed. */
+  readonly texts: Map<string, string>
+  /** Records of results from before what is in memory, by seq; read once. */
+  older: Promise<ReadonlyMap<number, FileRecord>> | undefined
+}
+
+const sessions = new WeakMap<object, Kept>()
+
+/**
+ * Files as the model knows them: a file counts as read while the result that showed it, or wrote it, is visible. The log knows its digest,
+ * so a resume knows it too, and what compaction hid or a rewind took back is read again before it is written.
+ */
+export function filesReadBy({ agent }: Pick<ToolRun, 'agent'>): ReadFiles {
+  const { session } = agent
+  const kept = sessions.get(session) ?? { texts: new Map<string, string>(), older: undefined }
+  sessions.set(session, kept)
+  return new ReadFiles(session, kept)
 }
 
 /** See {@link filesReadBy}. */
 export class ReadFiles {
-  private readonly known: Map<string, KnownFile>
+  private readonly session: SessionView
+  private readonly kept: Kept
 
-  constructor(known: Map<string, KnownFile>) {
-    this.known = known
+  constructor(session: SessionView, kept: Kept) {
+    this.session = session
+    this.kept = kept
   }
 
-  /** @param real the path without links */
-  note(real: string, bytes: Uint8Array): void {
-    this.known.delete(real)
-    this.known.set(real, { digest: digestOf(bytes), ...(bytes.length <= MAX_TEXT && { text: Buffer.from(bytes).toString('utf8') }) })
-    const [oldest] = this.known.keys()
-    if (this.known.size > MAX_FILES && oldest !== undefined) this.known.delete(oldest)
+  /** Keeps a text in this process, so that a refusal can tell what changed since. */
+  keep(bytes: Uint8Array): void {
+    if (bytes.length > MAX_TEXT) return
+    const { texts } = this.kept
+    const digest = digestOf(bytes)
+    texts.delete(digest)
+    texts.set(digest, Buffer.from(bytes).toString('utf8'))
+    const [oldest] = texts.keys()
+    if (texts.size > MAX_TEXTS && oldest !== undefined) texts.delete(oldest)
   }
 
-  has(real: string): boolean {
-    return this.known.has(real)
+  /** The digest of the file as the model knows it. @param path as records call it */
+  async digestOf(path: string): Promise<string | undefined> {
+    const entries = this.session.entries()
+    for (let at = entries.length - 1; at >= 0; at--) {
+      const entry = entries[at]!
+      if (entry.message.role !== 'tool') continue
+      const record = await this.recordAt(entry.seq)
+      if (record?.path === path) return record.sha256
+    }
+    return undefined
+  }
+
+  private async recordAt(seq: number): Promise<FileRecord | undefined> {
+    if (seq < this.session.first) return (await (this.kept.older ??= this.readOlder())).get(seq)
+    const event = this.session.at(seq)
+    return event?.type === 'tool/result' ? toRecord(event.data.details) : undefined
+  }
+
+  private async readOlder(): Promise<ReadonlyMap<number, FileRecord>> {
+    const records = new Map<number, FileRecord>()
+    for (const event of await this.session.read(0, this.session.first)) {
+      const record = event.type === 'tool/result' ? toRecord(event.data.details) : undefined
+      if (record) records.set(event.seq, record)
+    }
+    return records
   }
 
   /**
+   * @param known its digest, as {@link digestOf} gives it
    * @param bytes what the file holds now; nothing where it is gone
    * @throws WorkspaceError if that is not what the model knows: it would undo what a person, or a command, did meanwhile
    */
-  mustBeKnown(real: string, bytes: Uint8Array | undefined, shown: string): void {
-    const known = this.known.get(real)
-    if (!known) return
-    if (bytes === undefined) {
-      // There is nothing to read again: whoever still wants the file writes it once more.
-      this.known.delete(real)
-      throw new WorkspaceError('CHANGED', `${shown} was removed since you read it; nothing was written. Write it again if it is to be there.`)
-    }
-    if (digestOf(bytes) === known.digest) return
-    const changes = known.text === undefined ? '' : changedLines(known.text, Buffer.from(bytes).toString('utf8'))
+  mustBeKnown(known: string, bytes: Uint8Array | undefined, path: string, shown: string): void {
+    // There is nothing to read again: whoever still wants the file writes it once more, which the record says.
+    if (bytes === undefined) throw new WorkspaceError('CHANGED', `${shown} was removed since you read it; nothing was written. Write it again if it is to be there.`, { details: { path, removed: true } })
+    if (digestOf(bytes) === known) return
+    const text = this.kept.texts.get(known)
+    const changes = text === undefined ? '' : changedLines(text, Buffer.from(bytes).toString('utf8'))
     throw new WorkspaceError('CHANGED', `${shown} was changed since you read it, by someone else or by a command; nothing was written. Read it again first.${changes}`)
   }
-}
-
-function digestOf(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('base64')
 }
 
 /** The lines between the first and the last that differ, as they are now. */

@@ -42,6 +42,36 @@ export interface Bench {
   refusal(name: ToolName, input: Record<string, unknown>): Promise<string>
 }
 
+/** The content of a result, whether it says more or not. */
+export function contentOf(output: ToolOutput): unknown {
+  return typeof output === 'object' && output !== null && 'content' in output ? output.content : output
+}
+
+function isError(output: ToolOutput): boolean {
+  return typeof output === 'object' && output !== null && 'error' in output && output.error === true
+}
+
+/** A log of results, as far as the tools look into one. */
+class FakeSession {
+  readonly first = 0
+  private readonly events: { readonly type: 'tool/result'; readonly data: { readonly details: unknown } }[] = []
+  private visible: unknown[] = []
+
+  take(name: string, output: ToolOutput): void {
+    const details = typeof output === 'object' && output !== null && 'details' in output ? output.details : undefined
+    this.visible.push({ seq: this.events.length, message: { role: 'tool', content: [{ type: 'tool-result', id: 'c', name, content: [] }] } })
+    this.events.push({ type: 'tool/result', data: { details } })
+  }
+
+  at(seq: number): unknown {
+    return this.events[seq]
+  }
+
+  entries(): readonly unknown[] {
+    return this.visible
+  }
+}
+
 /** A workspace beside a folder that is outside of it, and the tools on it. */
 export function bench(config: Partial<Config> = {}): Bench {
   const root = folder()
@@ -52,24 +82,30 @@ export function bench(config: Partial<Config> = {}): Bench {
   setMaxListeners(0, controller.signal) // A turn's signal has one for each of its calls.
   const unloaded = new AbortController()
   const tools = createTools(new Config(config), unloaded.signal) as unknown as WorkspaceTool<Record<string, unknown>>[]
-  const run = { agent: { cwd, putImage: async (bytes: Uint8Array, mediaType: string) => ({ type: 'image', digest: String(bytes.length), mediaType }) }, signal: controller.signal } as unknown as ToolRun
+  const session = new FakeSession()
+  const run = { output: () => undefined, progress: () => undefined, agent: { cwd, session, putImage: async (bytes: Uint8Array, mediaType: string) => ({ type: 'image', digest: String(bytes.length), mediaType }) }, signal: controller.signal } as unknown as ToolRun
   const tool = (name: ToolName) => {
     const found = tools.find((one) => one.name === name)
     if (found === undefined) throw new Error(`no tool ${name}`)
     return found
   }
-  const call = async (name: ToolName, input: Record<string, unknown>) => (await tool(name).execute(input, run)) as ToolOutput
+  const call = async (name: ToolName, input: Record<string, unknown>) => {
+    const output = (await tool(name).execute(input, run)) as ToolOutput
+    session.take(name, output)
+    return output
+  }
   return {
     ...{ cwd, outside, controller, unloaded, run, tool, call },
     async text(name, input) {
       const output = await call(name, input)
-      if (typeof output !== 'string') throw new Error(`not a text: ${JSON.stringify(output)}`)
-      return output
+      const content = contentOf(output)
+      if (typeof content !== 'string' || isError(output)) throw new Error(`not a text: ${JSON.stringify(output)}`)
+      return content
     },
     async refusal(name, input) {
-      const output = await call(name, input).then((value) => ({ value }), (error: unknown) => ({ error }))
-      if (!('error' in output)) throw new Error(`not refused: ${JSON.stringify(output.value)}`)
-      return (output.error as Error).message
+      const output = await call(name, input).catch((error: Error): ToolOutput => ({ content: error.message, error: true }))
+      if (!isError(output)) throw new Error(`not refused: ${JSON.stringify(output)}`)
+      return contentOf(output) as string
     },
   }
 }

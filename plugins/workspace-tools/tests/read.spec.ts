@@ -1,7 +1,7 @@
 import { mkdirSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { bench, put } from './kit.ts'
+import { bench, contentOf, put } from './kit.ts'
 
 const PNG = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.alloc(24)])
 
@@ -78,7 +78,7 @@ describe('read', () => {
   it('gives an image as an image where the app says that the model can see', async () => {
     const { cwd, call, refusal } = bench({ images: true, maxFile: 100 })
     put(cwd, { 'a.png': PNG, 'large.png': Buffer.concat([PNG, Buffer.alloc(100)]) })
-    expect(await call('read', { path: 'a.png' })).toEqual([{ type: 'image', digest: '32', mediaType: 'image/png' }])
+    expect(contentOf(await call('read', { path: 'a.png' }))).toEqual([{ type: 'image', digest: '32', mediaType: 'image/png' }])
     expect(await refusal('read', { path: 'large.png' })).toContain('larger than the 100 bytes')
   })
 

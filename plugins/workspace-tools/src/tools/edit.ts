@@ -2,6 +2,7 @@ import { askedChange } from '../asked.ts'
 import type { Config } from '../config.ts'
 import { WorkspaceError, mustHaveNoMark } from '../error.ts'
 import { readBytes, withFile } from '../file.ts'
+import { diffOf, recordOf, recordPath } from '../file-record.ts'
 import { filesReadBy } from '../read-files.ts'
 import { replaceFile, withFileLock } from '../replace-file.ts'
 import { replaceText } from '../replacement.ts'
@@ -38,17 +39,21 @@ export function createEdit(config: Config): WorkspaceTool<EditInput> {
       const place = await workspace.findExisting(input.path)
       return withFileLock(place.real, async () => {
         const known = filesReadBy(run)
+        const path = recordPath(workspace, place)
         const { bytes, stats } = await withFile(workspace, place, async (file) => ({
           bytes: await readBytes(file, config.maxFile),
           stats: file.stats,
         }))
-        known.mustBeKnown(place.real, bytes, place.shown)
-        const done = replaceText(decodeWhole(bytes, place.shown), input, place.shown)
+        const digest = await known.digestOf(path)
+        if (digest !== undefined) known.mustBeKnown(digest, bytes, path, place.shown)
+        const text = decodeWhole(bytes, place.shown)
+        const done = replaceText(text, input, place.shown)
         const edited = Buffer.from(done.text.toWellFormed(), 'utf8')
         await replaceFile(workspace, place, edited, { signal: run.signal, expected: stats })
-        known.note(place.real, edited)
+        known.keep(edited)
         const lines = `${done.count === 1 ? 'line' : 'lines'} ${done.lines.join(', ')}${done.count > done.lines.length ? ', …' : ''}`
-        return `Edited ${place.shown}: replaced ${done.count === 1 ? 'the text' : `${done.count} places`} at ${lines}.`
+        const content = `Edited ${place.shown}: replaced ${done.count === 1 ? 'the text' : `${done.count} places`} at ${lines}.`
+        return { content, details: recordOf(path, edited, diffOf(path, text, done.text)) }
       })
     },
   }

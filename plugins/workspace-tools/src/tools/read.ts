@@ -3,11 +3,13 @@ import type { Config } from '../config.ts'
 import { WorkspaceError, mustHaveFound, stopReason } from '../error.ts'
 import { chunksOf, readBytes, withFile } from '../file.ts'
 import type { OpenFile } from '../file.ts'
+import { type FileRecord, recordOf, recordPath } from '../file-record.ts'
 import { filesReadBy } from '../read-files.ts'
 import { LineSplitter } from '../text.ts'
 import type { Line } from '../text.ts'
 import { cleanText, shownLine, sniff } from '../text.ts'
 import { PATH, parametersOf, workspaceOf } from './tool.ts'
+import type { Workspace } from '../workspace.ts'
 import type { WorkspaceTool } from './tool.ts'
 
 export interface ReadInput {
@@ -15,6 +17,12 @@ export interface ReadInput {
   /** From 1. */
   readonly offset?: number
   readonly limit?: number
+}
+
+/** A part of a file as the model is shown it. */
+interface Shown {
+  readonly content: string
+  readonly error?: true
 }
 
 const DESCRIPTION = 'Reads a text file. Each line comes with its number and a tab in front, which are not part of the file. '
@@ -35,12 +43,12 @@ export function createRead(config: Config): WorkspaceTool<ReadInput> {
         const { bytesRead, buffer } = await file.handle.read(Buffer.alloc(8_192), 0, 8_192, 0)
         const kind = sniff(buffer.subarray(0, bytesRead))
         if (kind === undefined) {
-          const text = await readText(file, input, config, run.signal)
-          await noteRead(file, run, config)
-          return text
+          const { content, ...more } = await readText(file, input, config, run.signal)
+          return { content, ...more, details: await recordRead(workspace, file, run, config) }
         }
         if (kind.kind === 'image' && config.images) {
-          return [await run.agent.putImage(await readBytes(file, config.maxFile), kind.mediaType)]
+          const bytes = await readBytes(file, config.maxFile)
+          return { content: [await run.agent.putImage(bytes, kind.mediaType)], details: recordOf(recordPath(workspace, file.place), bytes) }
         }
         throw notText(file, kind.kind === 'image' ? `an image (${kind.mediaType})` : kind.kind === 'utf-16' ? 'UTF-16 text' : 'a binary file')
       })
@@ -53,16 +61,18 @@ function notText(file: OpenFile, what: string): WorkspaceError {
 }
 
 /**
- * So that `write` and `edit` know what the model has seen. A file that grew or was changed meanwhile is noted as it is
- * now: the result says so.
+ * What `write` and `edit` know the file by. One that grew or was changed meanwhile is recorded as it is now: the result says so, as that of
+ * a part of it does, which does not show the rest.
  */
-async function noteRead(file: OpenFile, run: ToolRun, config: Config): Promise<void> {
-  if (file.stats.size > config.maxFile || run.signal.aborted) return
+async function recordRead(workspace: Workspace, file: OpenFile, run: ToolRun, config: Config): Promise<FileRecord> {
+  const path = recordPath(workspace, file.place)
+  if (file.stats.size > config.maxFile || run.signal.aborted) return { path, size: file.stats.size }
   const bytes = await readBytes(file, config.maxFile)
-  filesReadBy(run).note(file.place.real, bytes)
+  filesReadBy(run).keep(bytes)
+  return recordOf(path, bytes)
 }
 
-async function readText(file: OpenFile, input: ReadInput, config: Config, signal: AbortSignal): Promise<ToolOutput> {
+async function readText(file: OpenFile, input: ReadInput, config: Config, signal: AbortSignal): Promise<Shown> {
   const page = new Page(input.offset ?? 1, input.limit ?? Infinity, config)
   const splitter = new LineSplitter(config.maxLine)
   const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -75,10 +85,10 @@ async function readText(file: OpenFile, input: ReadInput, config: Config, signal
   }
   for await (const chunk of chunksOf(file.handle)) {
     if (signal.aborted) return page.stopped(splitter.openLine, signal)
-    if (!splitter.push(decode(chunk)).every((line) => page.add(line))) return page.toString()
+    if (!splitter.push(decode(chunk)).every((line) => page.add(line))) return { content: page.toString() }
   }
-  if ([...splitter.push(decode()), ...splitter.end()].every((line) => page.add(line))) return page.end(file.place.shown)
-  return page.toString()
+  if ([...splitter.push(decode()), ...splitter.end()].every((line) => page.add(line))) return { content: page.end(file.place.shown) }
+  return { content: page.toString() }
 }
 
 /** The lines of one result, and how the file goes on behind them. */
@@ -116,12 +126,12 @@ class Page {
   }
 
   /** The page where reading was ended from outside; an error where nothing of it was reached. */
-  stopped(openLine: number, signal: AbortSignal): ToolOutput {
+  stopped(openLine: number, signal: AbortSignal): Shown {
     mustHaveFound(this.lines.length, signal)
     const inLine = openLine > 0 ? `, of which ${openLine} characters had been read` : ''
     const note = `[Ended in line ${this.seen + 1}${inLine}: ${stopReason(signal)}. Use bash to get at a part of a very large file.]`
     const content = cleanText([...this.lines, note].join('\n'))
-    return this.lines.length > 0 ? content : { content, error: true }
+    return this.lines.length > 0 ? { content } : { content, error: true }
   }
 
   /** The page where the file ends with it. */

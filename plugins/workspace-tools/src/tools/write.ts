@@ -4,8 +4,10 @@ import { askedChange } from '../asked.ts'
 import type { Config } from '../config.ts'
 import { WorkspaceError, mustHaveNoMark } from '../error.ts'
 import { readBytes, withFile } from '../file.ts'
+import { diffOf, recordOf, recordPath } from '../file-record.ts'
 import { type ReadFiles, filesReadBy } from '../read-files.ts'
 import { replaceFile, withFileLock } from '../replace-file.ts'
+import { sniff } from '../text.ts'
 import type { Place, Workspace } from '../workspace.ts'
 import { PATH, parametersOf, workspaceOf } from './tool.ts'
 import type { WorkspaceTool } from './tool.ts'
@@ -31,27 +33,48 @@ export function createWrite(config: Config): WorkspaceTool<WriteInput> {
       const place = await workspace.find(path)
       if (path.endsWith('/')) throw new WorkspaceError('NOT_A_FILE', `${shownName(path)} names a folder; write makes the folders that a file needs.`)
       const bytes = Buffer.from(content.toWellFormed(), 'utf8')
-      const isNew = await withFileLock(place.real, async () => {
+      return withFileLock(place.real, async () => {
         const known = filesReadBy(run)
-        const expected = known.has(place.real) ? await mustBeAsRead(workspace, place, known, config) : undefined
-        const created = await replaceFile(workspace, place, bytes, { signal: run.signal, ...(expected && { expected }) })
-        known.note(place.real, bytes)
-        return created
+        const name = recordPath(workspace, place)
+        try {
+          const old = await oldFile(workspace, place, await known.digestOf(name), known, config)
+          const isNew = await replaceFile(workspace, place, bytes, { signal: run.signal, ...(old?.mustStay && { expected: old.stats }) })
+          known.keep(bytes)
+          const diff = isNew ? diffOf(name, '', content) : old?.text === undefined ? undefined : diffOf(name, old.text, content)
+          return { content: `${isNew ? 'Created' : 'Replaced'} ${place.shown} (${bytes.length} bytes).`, details: recordOf(name, bytes, diff) }
+        } catch (error) {
+          // What it says of the file is told to whoever looks at what the model knows, so to the next call.
+          if (error instanceof WorkspaceError && error.details) return { content: error.message, error: true, details: error.details }
+          throw error
+        }
       })
-      return `${isNew ? 'Created' : 'Replaced'} ${place.shown} (${bytes.length} bytes).`
     },
   }
 }
 
-/** The status of a file that is still as the model knows it; nothing where it is too large to tell. */
-async function mustBeAsRead(workspace: Workspace, place: Place, known: ReadFiles, { maxFile }: Config): Promise<Stats | undefined> {
+/** The file that is to be replaced. */
+interface OldFile {
+  readonly stats: Stats
+  /** What it says, where it is text: for the diff. */
+  readonly text?: string
+  /** The model knows it as it is: only so may it be replaced. */
+  readonly mustStay: boolean
+}
+
+/** @throws WorkspaceError where the file is not as the model knows it */
+async function oldFile(
+  workspace: Workspace, place: Place, digest: string | undefined, known: ReadFiles, { maxFile }: Config,
+): Promise<OldFile | undefined> {
+  const path = recordPath(workspace, place)
   if (place.missing.length > 0) {
-    known.mustBeKnown(place.real, undefined, place.shown)
+    if (digest !== undefined) known.mustBeKnown(digest, undefined, path, place.shown)
     return undefined
   }
   return withFile(workspace, place, async (file) => {
-    if (file.stats.size > maxFile) return undefined
-    known.mustBeKnown(place.real, await readBytes(file, maxFile), place.shown)
-    return file.stats
+    if (file.stats.size > maxFile) return { stats: file.stats, mustStay: false }
+    const bytes = await readBytes(file, maxFile)
+    if (digest !== undefined) known.mustBeKnown(digest, bytes, path, place.shown)
+    const isText = sniff(bytes.subarray(0, 8_192)) === undefined
+    return { stats: file.stats, mustStay: digest !== undefined, ...(isText && { text: bytes.toString('utf8') }) }
   })
 }
