@@ -1,8 +1,10 @@
 import { pathToFileURL } from 'node:url'
 import type { Client } from '@modelcontextprotocol/client'
+import type { ToolRun } from '@headrace/agent'
 import { type JsonObject, messageOf } from '@headrace/message'
 import { oneLine, quoted } from '@headrace/files'
 import type { Config } from './config.ts'
+import { elicit } from './elicitation.ts'
 import { McpError } from './error.ts'
 import { readLists } from './lists.ts'
 import { type Sdk, loadSdk } from './sdk.ts'
@@ -56,6 +58,8 @@ export class ServerConnection {
   private readonly host: ConnectionHost
   private live: { readonly client: Client; readonly link: Link } | undefined
   private attempt: Promise<Client> | undefined
+  /** Calls that run there. */
+  private readonly running: ToolRun[] = []
   private failures = 0
   private readonly ending = new AbortController()
   private retry: ReturnType<typeof setTimeout> | undefined
@@ -119,6 +123,19 @@ export class ServerConnection {
         this.lose(client, 'it has forgotten the session')
         if (again) throw new McpError('SERVER_DOWN', `The MCP server ${quoted(this.name)} forgets its sessions.`)
       }
+    }
+  }
+
+  /** Calls a tool: its progress is the call's, and what the server asks meanwhile is the call's question. @throws McpError */
+  async call(params: JsonObject, run: ToolRun): Promise<unknown> {
+    this.running.push(run)
+    try {
+      const onProgress = ({ progress, total, message }: CallProgress): void => {
+        run.progress({ progress, total, message: message?.toWellFormed() })
+      }
+      return await this.request('tools/call', params, { signal: run.signal, onProgress })
+    } finally {
+      this.running.splice(this.running.indexOf(run), 1)
     }
   }
 
@@ -187,10 +204,11 @@ export class ServerConnection {
   private clientOf(sdk: Sdk, link: Link): Client {
     const changed = (kind: 'tools' | 'prompts') => ({ autoRefresh: false, debounceMs: 0, onChanged: (): void => this.lists.changed(kind) })
     const client = new sdk.Client({ name: 'headrace', version: '0.1.0' }, {
-      capabilities: { roots: { listChanged: true } },
+      capabilities: { roots: { listChanged: true }, elicitation: { form: {} } },
       listChanged: { tools: changed('tools'), prompts: changed('prompts') },
     })
     client.setRequestHandler('roots/list', () => ({ roots: this.host.roots().map((folder) => ({ uri: pathToFileURL(folder).href })) }))
+    client.setRequestHandler('elicitation/create', async ({ params }) => ({ ...await elicit(this.name, params, this.running) }))
     client.onclose = () => this.lose(client, withStderr('it ended', link))
     // Told where it ends a request; by itself it is a line that is no message, which some servers print.
     client.onerror = () => undefined

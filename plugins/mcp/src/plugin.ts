@@ -1,18 +1,24 @@
 import type { Context } from 'cordis'
-import { type Agent, scopeOf } from '@headrace/agent'
-import type {} from '@headrace/briefing'
-import { messageOf } from '@headrace/message'
+import { type Agent, type Submission, type Turn, scopeOf } from '@headrace/agent'
+import { unavailable } from '@headrace/briefing'
+import { messageOf, textOf } from '@headrace/message'
 import { Config } from './config.ts'
 import { ServerConnection } from './connection.ts'
 import { serverNames } from './names.ts'
+import { commandName, commandOf, promptBlocks } from './prompts.ts'
+import { referencedBlocks, referencesIn } from './resources.ts'
 import { type ServerConfig, readServer, readServersFile } from './server-config.ts'
 import { ServerPool } from './server-pool.ts'
 import type { McpService } from './service.ts'
+import { type ServerEntry,  } from './servers.ts'
 import { Toolset } from './toolset.ts'
 
 export const name = 'mcp'
 export const inject = ['agents', 'briefing', 'tools']
 export { Config }
+
+/** Milliseconds that a topic waits for a server that starts; less than a topic may take. */
+const TOPIC_WAIT = 4_000
 
 export async function apply(ctx: Context, config: Config): Promise<void> {
   const logger = ctx.logger(name)
@@ -27,13 +33,13 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
     pool.add(connection)
     return mine
   })
-  const toolset = new Toolset(ctx, servers, config.ask, warn)
+  const toolset = new Toolset(ctx, servers, config, warn)
   ctx.effect(() => () => pool.close(), 'MCP servers')
   ctx.provide('mcp', {
     servers: () => servers.map(({ connection, safe }) => ({
       name: connection.name, state: connection.state, ...(connection.problem !== undefined && { problem: connection.problem }),
       tools: toolset.list().filter(({ server }) => server === connection.name).map((tool) => tool.name),
-      prompts: (connection.told?.prompts ?? []).map((prompt) => `/${safe}:${prompt.name}`),
+      prompts: (connection.told?.prompts ?? []).map((prompt) => `/${safe}:${commandName(prompt.name)}`),
     })),
     tool: (tool) => toolset.get(tool),
   } satisfies McpService)
@@ -43,12 +49,48 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
     stop()
     pool.begin()
   })
+  for (const server of servers) tellInstructions(ctx, server, pool)
+  ctx.on('agent/prompt-submit', async (agent, turn, submission, next) => {
+    const decision = await next()
+    if ('block' in decision) return decision
+    const brought = await broughtBy(submission, servers, agent, turn, config.maxOutput)
+    return brought.length === 0 ? decision : { ...decision, additionalContext: [...brought, ...decision.additionalContext ?? []] }
+  })
   ctx.on('agent/pre-step', async (agent, turn, _step, next) => {
     const starting = pool.ready(turn.signal)
     if (starting) await starting
     toolset.remember(agent)
     return next()
   })
+}
+
+/** The instructions of a server are a topic: told once, and again where they changed. */
+function tellInstructions(ctx: Context, { connection, safe }: ServerEntry, pool: ServerPool): void {
+  const at = `The MCP server ${safe}`
+  ctx.briefing.topic({
+    key: `instructions-${safe}`,
+    order: 20,
+    content: async () => {
+      if (!connection.told) await pool.started(TOPIC_WAIT)
+      if (!connection.told) return unavailable
+      const { instructions } = connection.told
+      return instructions && `${at} says of its tools:\n\n${instructions}`
+    },
+    removed: () => `${at} says nothing of its tools any more.`,
+  })
+}
+
+/** What a prompt's command and its references bring: said on the user's side, for the words are the servers'. */
+async function broughtBy({ input }: Submission, servers: readonly ServerEntry[], agent: Agent, turn: Turn, limit: number) {
+  const [first] = input.content
+  const command = first?.type === 'text' ? commandOf(first.text, servers) : undefined
+  const references = referencesIn(textOf(input), servers)
+  const prompt = command ? await promptBlocks(command, agent, limit, turn.signal) : []
+  const resources = references.length > 0 ? await referencedBlocks(references, agent, limit, turn.signal) : []
+  return [
+    ...(prompt.length > 0 ? [{ key: 'prompt', role: 'user' as const, content: prompt }] : []),
+    ...(resources.length > 0 ? [{ key: 'resources', role: 'user' as const, content: resources }] : []),
+  ]
 }
 
 /** Servers of the config, then those of its file; what is wrong with one is told, and the others stand. */

@@ -26,6 +26,12 @@ export class ServerPool {
     })
   }
 
+  /** Resolves when the first start of each server is over, or the time for it; at the latest after `limit` milliseconds. */
+  started(limit: number): Promise<void> | undefined {
+    this.begin()
+    return this.settled ? undefined : within(limit, this.first!)
+  }
+
   /** Ahead of a boundary: resolves when the first start of each server is over, and no list is being read; or when the time for it is. */
   ready(signal: AbortSignal): Promise<void> | undefined {
     this.begin()

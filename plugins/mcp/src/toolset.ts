@@ -1,13 +1,14 @@
 import type { Agent, ToolDefinition } from '@headrace/agent'
-import { type JsonObject, type ToolSchema, messageOf, sameValue } from '@headrace/message'
+import { type JsonObject, messageOf, sameValue } from '@headrace/message'
 import { quoted, shownName } from '@headrace/files'
 import type { Context } from 'cordis'
-import type { AskRule } from './config.ts'
-import type { ServerConnection } from './connection.ts'
+import type { AskRule, Config } from './config.ts'
 import { McpError } from './error.ts'
 import { parametersOf } from './input-schema.ts'
 import { serverPart, toolNames } from './names.ts'
-import { outputOf } from './result.ts'
+import { RESOURCE_TOOL, type ResourceInput, resourceTool } from './resources.ts'
+import { resultOf } from './result.ts'
+import type { ServerEntry } from './servers.ts'
 import type { ToldTool, ToolHints } from './told.ts'
 
 /** A tool of a server, by the name that the model has. */
@@ -18,13 +19,6 @@ export interface McpTool {
   readonly tool: string
   /** What the server says of it, where it has told; its word, not a fact. */
   readonly hints: ToolHints
-}
-
-/** A server as its tools need it. */
-export interface ToolServer {
-  readonly connection: ServerConnection
-  /** Its part of the tools' names. */
-  readonly safe: string
 }
 
 interface Entry {
@@ -38,23 +32,29 @@ interface Entry {
  */
 export class Toolset {
   private readonly ctx: Context
-  private readonly servers: readonly ToolServer[]
+  private readonly servers: readonly ServerEntry[]
   private readonly rule: AskRule
+  private readonly resources: ToolDefinition<ResourceInput>
   private readonly warn: (problem: string) => void
   /** By server, by the model's name. */
-  private readonly entries = new Map<ToolServer, Map<string, Entry>>()
+  private readonly entries = new Map<ServerEntry, Map<string, Entry>>()
   /** Tools that stand in logs, of servers that have told nothing yet: the calls that take them away. */
-  private readonly recorded = new Map<ToolServer, Set<() => void>>()
+  private readonly recorded = new Map<ServerEntry, Set<() => void>>()
+  /** The tool that reads resources, where a server that has told has some; and the same of logs, until all have told. */
+  private reads: (() => void) | undefined
+  private readonly recordedReads = new Set<() => void>()
   private readonly known = new WeakSet<object>()
 
-  constructor(ctx: Context, servers: readonly ToolServer[], rule: AskRule, warn: (problem: string) => void) {
+  constructor(ctx: Context, servers: readonly ServerEntry[], config: Pick<Config, 'ask' | 'maxOutput'>, warn: (problem: string) => void) {
     this.ctx = ctx
     this.servers = servers
-    this.rule = rule
+    this.rule = config.ask
+    this.resources = resourceTool(servers, config.maxOutput)
     this.warn = warn
     ctx.effect(() => () => {
       for (const removals of this.recorded.values()) for (const remove of removals) remove()
       this.recorded.clear()
+      for (const remove of this.recordedReads) remove()
     }, 'tools of logs')
   }
 
@@ -71,7 +71,7 @@ export class Toolset {
   }
 
   /** Takes over the list that a server sent, in one frame: no boundary sees a part of it. What did not change stays as it is. */
-  update(server: ToolServer): void {
+  update(server: ServerEntry): void {
     for (const remove of this.recorded.get(server) ?? []) remove()
     this.recorded.delete(server)
     const told = server.connection.told?.tools ?? []
@@ -92,6 +92,19 @@ export class Toolset {
         this.warn(`the MCP server ${quoted(server.connection.name)}: its tool ${quoted(tool.name)} is left out: ${messageOf(error)}`)
       }
     }
+    this.updateReads()
+  }
+
+  /** Resources are read where a server has some. While one has not told yet, what a log has stays. */
+  private updateReads(): void {
+    const wanted = this.servers.some(({ connection }) => connection.told?.resources)
+    if (wanted || this.servers.every(({ connection }) => connection.told)) {
+      for (const remove of this.recordedReads) remove()
+      this.recordedReads.clear()
+    }
+    if (wanted) return void (this.reads ??= this.ctx.tools.define(this.resources))
+    this.reads?.()
+    this.reads = undefined
   }
 
   /** Ahead of a life's first boundary: what its log has of servers that have told nothing yet stays. */
@@ -101,39 +114,42 @@ export class Toolset {
     const header = agent.session.requestHeader()
     for (const tool of header?.tools ?? []) {
       if (header?.owners?.tools?.[tool.name] !== `${agent.plugin}/${tool.name}`) continue
+      const isReads = tool.name === RESOURCE_TOOL && !this.reads && !this.servers.every(({ connection }) => connection.told)
+      if (isReads) this.keep(this.recordedReads, this.resources, agent)
       const server = this.servers.find(({ safe }) => safe === serverPart(tool.name))
-      if (server && !server.connection.told) this.keep(server, tool, agent)
+      if (!server || server.connection.told) continue
+      const removals = this.recorded.get(server) ?? new Set()
+      this.recorded.set(server, removals)
+      this.keep(removals, this.definition(server, tool.name, tool.description, tool.parameters), agent)
     }
   }
 
-  private keep(server: ToolServer, { name, description, parameters }: ToolSchema, agent: Agent): void {
+  private keep<Input>(removals: Set<() => void>, definition: ToolDefinition<Input>, agent: Agent): void {
     try {
-      const remove = agent.ctx.tools.define(this.definition(server, name, description, parameters))
-      const removals = this.recorded.get(server) ?? new Set()
-      this.recorded.set(server, removals.add(remove))
+      removals.add(agent.ctx.tools.define(definition))
     } catch (error) {
       agent.report('agent/pre-step', messageOf(error))
     }
   }
 
-  private definition(server: ToolServer, name: string, description: string, schema: JsonObject): ToolDefinition<JsonObject> {
+  private definition(server: ServerEntry, name: string, description: string, schema: JsonObject): ToolDefinition<JsonObject> {
     const { connection } = server
     const { timeout } = connection.config
     return {
       name, description, parameters: parametersOf(schema),
       ...(timeout !== undefined && { timeout }),
       ask: (input) => (this.asks(server, name) ? `Run ${name} of the MCP server ${quoted(connection.name)} with ${shownName(JSON.stringify(input))}?` : undefined),
-      execute: async (input, { agent, signal }) => {
+      execute: async (input, run) => {
         // One that the log has: the server is asked for its list first, which says by what name it has it.
-        if (!connection.told) await connection.connected(signal)
+        if (!connection.told) await connection.connected(run.signal)
         const tool = this.get(name)
         if (!tool) throw new McpError('TOOL_GONE', `The MCP server ${quoted(connection.name)} has no tool ${name} any more.`)
-        return outputOf(await connection.request('tools/call', { name: tool.tool, arguments: input }, { signal }), agent)
+        return resultOf(await connection.call({ name: tool.tool, arguments: input }, run))
       },
     }
   }
 
-  private asks({ connection }: ToolServer, name: string): boolean {
+  private asks({ connection }: ServerEntry, name: string): boolean {
     const rule = connection.config.ask ?? this.rule
     return rule === 'always' || (rule === 'writes' && this.get(name)?.hints.readOnlyHint !== true)
   }

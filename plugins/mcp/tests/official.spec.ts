@@ -30,7 +30,9 @@ interface CallResult {
 /** Results of all calls, in their order. */
 function results(h: Harness): readonly CallResult[] {
   const blocks = h.requests.at(-1)!.messages.flatMap((message) => (message.role === 'tool' ? message.content : []))
-  return blocks.map(({ name, content, error }) => ({ name, text: textOf({ content }), blocks: content.map(({ type }) => type), error: error === true }))
+  return blocks.map(({ name, content, error }) => ({
+    name, text: textOf({ content }), blocks: content.map(({ type }) => type), error: error === true,
+  }))
 }
 
 describe('server-everything', () => {
@@ -54,7 +56,7 @@ describe('server-everything', () => {
     expect(Object.entries(got).filter(([, { error }]) => error)).toEqual([])
     expect(got).toMatchObject({
       'echo': { text: 'Echo: Hi.' }, 'get-sum': { text: expect.stringContaining('5') as string }, 'get-tiny-image': { blocks: ['text', 'image', 'text'] },
-      'get-roots-list': { text: expect.stringContaining(world.project) as string }, 'get-structured-content': { blocks: ['text'] }, 'gzip-file-as-resource': { blocks: ['file'] },
+      'get-roots-list': { text: expect.stringContaining(world.project) as string }, 'get-structured-content': { blocks: ['text'] }, 'gzip-file-as-resource': { blocks: ['text', 'file'] },
     })
     expect(got['get-env']!.text).not.toMatch(/HEADRACE|NODE_ENV|VITEST/)
     expectAppendOnly(h.requests)

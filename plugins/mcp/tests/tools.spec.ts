@@ -117,9 +117,9 @@ describe('a process', () => {
 
 describe('results', () => {
   const outcomes: Readonly<Record<string, readonly [text: string, error: boolean, blocks: readonly string[]]>> = {
-    error: ['It went wrong.', true, ['text']], image: ['', false, ['image']], structured: ['{"degrees":20}', false, ['text']],
-    odd: ['[a part of the type hologram: x:y]', false, ['text', 'text', 'text', 'text']], nothing: ['', false, []],
-    refuse: ['The MCP server "own" answered with an error: ', true, ['text']], links: ['file:///a.txt a (text/plain, 3 bytes): A file', false, ['text', 'file', 'file']],
+    error: ['It went wrong.', true, ['text']], image: ['', false, ['image']], structured: ['"degrees": 20', false, ['text']],
+    odd: ['[a part of the kind "hologram", which cannot be shown]', false, ['text', 'text', 'text', 'text']], nothing: ['', false, []],
+    refuse: ['The MCP server "own" answered with an error: ', true, ['text']], links: ['[resource · a · file:///a.txt · text/plain · A file]', false, ['text', 'text', 'file', 'file']],
     progress: ['all parts', false, ['text']],
   }
 

@@ -1,0 +1,36 @@
+import type { ToolRun } from '@headrace/agent'
+import { type Json, type JsonObject, copyJson } from '@headrace/message'
+import { quoted } from '@headrace/files'
+import { bounded, fieldsOf } from './told.ts'
+
+/** Characters of what a server asks. */
+const MAX_QUESTION = 2_000
+
+/** What answers a server that asks the person. */
+export interface Elicited {
+  readonly action: 'accept' | 'decline' | 'cancel'
+  readonly content?: Record<string, string | number | boolean | string[]>
+}
+
+/**
+ * A server's question, put to the person as one of the call that runs there. By stdio it does not say which: it is the newest, where only
+ * one agent has any.
+ */
+export async function elicit(server: string, params: unknown, running: readonly ToolRun[]): Promise<Elicited> {
+  const { message, requestedSchema, mode } = fieldsOf(params)
+  const run = running.at(-1)
+  const isClear = run !== undefined && running.every(({ agent }) => agent.id === run.agent.id)
+  if (!isClear || typeof message !== 'string' || (mode !== undefined && mode !== 'form')) return { action: 'decline' }
+  let answer: Json
+  try {
+    answer = await run.ask({
+      question: `The MCP server ${quoted(server)} asks: ${bounded(message.toWellFormed(), MAX_QUESTION)}`,
+      schema: copyJson(fieldsOf(requestedSchema) as JsonObject),
+    })
+  } catch {
+    // Nobody is there, or the call has ended.
+    return { action: 'cancel' }
+  }
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return { action: 'decline' }
+  return { action: 'accept', content: answer as NonNullable<Elicited['content']> }
+}
