@@ -1,4 +1,5 @@
 import { isAbsolute } from 'node:path'
+import { strict } from '@headrace/config'
 import { isSessionId } from '@headrace/session'
 import z from 'schemastery'
 
@@ -30,7 +31,7 @@ export interface Config {
   readonly grace: number
 }
 
-export const Config = z.object({
+export const Config = strict(z.object({
   // Checked below: what is wrong here must not be quoted.
   users: z.any().description('The bearer token of each user.'),
   workspaces: z.string().required().description('Absolute path of the folder that has a workspace for each user.'),
@@ -44,7 +45,7 @@ export const Config = z.object({
   heartbeat: z.natural().min(1).default(15_000).description('Milliseconds between signs of life in a silent stream.'),
   idle: z.natural().default(600_000).description('Milliseconds after which a session that nobody uses is given back.'),
   grace: z.natural().default(30_000).description('Milliseconds that running turns have to finish in.'),
-}) as z<Partial<Config> & Pick<Config, 'users' | 'workspaces'>, Config>
+}) as z<Partial<Config> & Pick<Config, 'users' | 'workspaces'>, Config>)
 
 /** @throws TypeError that names what is wrong and never a token */
 export function checkConfig({ users, workspaces }: Config): void {

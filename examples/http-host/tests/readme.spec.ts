@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it, vi } from 'vitest'
+import { problemsOf } from '@headrace/config'
 import { removeFolder } from '@headrace/testing/folder'
 import { Config } from '../src/config.ts'
 import { Host } from './host.ts'
@@ -40,6 +41,7 @@ it('the README tells every option and its default', () => {
     const keys = [...names!.matchAll(/`(\w+)`/g)].map(([, key]) => key!)
     return keys.map((key, index) => [key, keys.length === 1 ? values!.trim() : values!.trim().split(', ')[index]!] as const)
   }))
+  expect(problemsOf(Config, { users: {}, workspaces: '/x', turnsPerUsr: 1 })).toMatchObject([{ message: expect.stringContaining('did you mean "turnsPerUser"') as string }])
   const defaults = Config({ users: { alice: 'token-of-alice' }, workspaces: '/x' }) as unknown as Record<string, unknown>
   expect([...told.keys()].sort()).toEqual(Object.keys(Config.dict!).sort())
   for (const [key, value] of told) {

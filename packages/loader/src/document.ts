@@ -1,6 +1,7 @@
-import { type Document, LineCounter, type ParsedNode, isAlias, isMap, isScalar, isSeq, parseDocument, visit } from 'yaml'
+import {
+  type Document, LineCounter, type ParsedNode, type YAMLError, type YAMLWarning, isAlias, isMap, isScalar, isSeq, parseDocument, visit,
+} from 'yaml'
 import { LoaderError, type Place } from './problem.ts'
-import { type Parsed, slipOf, wordsFor } from './slip.ts'
 
 export type Path = readonly PropertyKey[]
 
@@ -77,4 +78,79 @@ export class YamlFile {
     const { line, col } = this.lines.linePos(offset)
     return { file: this.file, line: Math.max(line, 1), column: Math.max(col, 1) }
   }
+}
+
+/** Where a file is no YAML, and what to do about it. The words are ours: the parser's quote what stands there. */
+interface Slip {
+  readonly offset: number
+  readonly message: string
+}
+
+type Wrong = Pick<YAMLError | YAMLWarning, 'code' | 'message' | 'pos'>
+
+/** What a parser made of a text. */
+interface Parsed {
+  readonly text: string
+  readonly errors: readonly Wrong[]
+  readonly warnings: readonly Wrong[]
+  readonly root: 'map' | 'list' | 'other'
+  /** Where the root begins. */
+  readonly start: number
+  /** Where texts in quotes begin and end. */
+  readonly quotes: readonly (readonly [start: number, end: number])[]
+}
+
+/** What a parser stumbled over first, told from where a person went wrong; nothing where it read all of it. */
+function slipOf(parsed: Parsed): Slip | undefined {
+  const { errors, warnings } = parsed
+  // A tag that is not known is a warning of the parser's: `!!js` and its like would be read as text, and nothing here is evaluated.
+  const wrong: Wrong | undefined = errors.find(({ code }) => code === 'TAB_AS_INDENT') ?? errors[0] ?? warnings[0]
+  if (!wrong) return undefined
+  return (
+    openQuote(parsed, wrong) ??
+    noEntry(parsed, wrong) ?? { offset: wrong.pos[0], message: indentWords(parsed, wrong) ?? wordsFor(wrong.code) }
+  )
+}
+
+/** A quote that takes in the lines below: the parser stops where it ends, which may be far off. */
+function openQuote({ quotes, text }: Parsed, { message, pos: [at] }: Wrong): Slip | undefined {
+  const line = (offset: number): number => text.slice(0, offset).split('\n').length
+  // A code stands for much, and some words of the parser's for one thing.
+  for (const [offset, end] of quotes) {
+    if (message.startsWith('Missing closing') && end === at) return { offset, message: 'this quote is not closed' }
+    if (end <= at && line(offset) < line(end) && line(end) === line(at)) return { offset, message: `this quote is closed in line ${line(end)} only; one is missing before` }
+  }
+  return undefined
+}
+
+/** Keys in the front of a list, or at the margin behind it. */
+function noEntry({ root, start, text }: Parsed, { code, pos: [at] }: Wrong): Slip | undefined {
+  if (root === 'map' && text.startsWith('- ', at)) return { offset: start, message: 'this begins no entry; an app is a list, and an entry of it begins as in "- id: clock"' }
+  if (root === 'list' && code === 'UNEXPECTED_TOKEN' && (at === 0 || text[at - 1] === '\n')) return { offset: at, message: 'this stands outside of any entry; an entry begins with "- ", and its keys are indented below' }
+  return undefined
+}
+
+function indentWords({ errors }: Parsed, { code, message, pos: [at] }: Wrong): string | undefined {
+  const oneColumn = 'the keys of an entry begin in one column'
+  if (message.startsWith('Sequence item without -')) return `this line is indented less than the one above; ${oneColumn}`
+  if (code !== 'BLOCK_AS_IMPLICIT_KEY') return undefined
+  if (errors.some((other) => other.code === 'MULTILINE_IMPLICIT_KEY' && other.pos[0] === at)) return `the next line is indented more than this one, as if it went on with it; ${oneColumn}`
+  return 'a second colon in one line; quote the text, or put the inner key on a line of its own'
+}
+
+function wordsFor(code: string): string {
+  return WORDS[code] ?? `this is no YAML (${code})`
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  BAD_ALIAS: 'this alias names no anchor before it',
+  BAD_INDENT: 'this is indented otherwise than what it belongs to',
+  BLOCK_IN_FLOW: 'a block cannot stand inside [ ] or { }',
+  DUPLICATE_KEY: 'this key stands there already',
+  MISSING_CHAR: 'something is missing in front of this: a quote, a comma, a bracket or a colon',
+  MULTILINE_IMPLICIT_KEY: 'this reads as a key over several lines; a colon is missing, or an indent',
+  MULTIPLE_DOCS: 'there is a second document; one file is one app',
+  TAB_AS_INDENT: 'YAML is indented with spaces, not with tabs',
+  TAG_RESOLVE_FAILED: 'this tag is not known; nothing is evaluated here, and a variable of the environment is ${NAME}',
+  UNEXPECTED_TOKEN: 'this was not expected here; look at the indent, the quotes and the colons before it',
 }

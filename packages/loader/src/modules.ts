@@ -1,13 +1,17 @@
+import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { readFileSync, realpathSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, extname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'cordis'
 import { messageOf } from '@headrace/message'
-import { forget, runAhead } from './common-js.ts'
 import type { Entry } from './entry.ts'
 import { filesOf, nextVersion } from './graph.ts'
 import { NoPackage, NotFound, isPath, resolveModule } from './resolve.ts'
-import { within } from './state.ts'
-import { syntaxPlace } from './syntax.ts'
+
+/** Milliseconds for Node to read one file. */
+const SYNTAX_LIMIT = 5_000
 
 type Module = Readonly<Record<string, unknown>>
 
@@ -117,4 +121,89 @@ function pluginOf(module: Module, id: string, name: string): Plugin {
 function isPlugin(value: unknown): value is Plugin {
   if (typeof value === 'function') return true
   return typeof value === 'object' && value !== null && 'apply' in value && typeof value.apply === 'function'
+}
+
+/** Waits, but not longer than that; false where it took longer. What it throws is told by the fiber's state. */
+export async function within(limit: number, promise: PromiseLike<unknown>): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), limit)
+  })
+  return Promise.race([Promise.resolve(promise).then(() => true as const, () => true as const), late]).finally(() => clearTimeout(timer))
+}
+
+// --- CommonJS ---
+
+/** Has CommonJS modules run anew when they are needed next: Node holds them by their paths. */
+function forget(paths: Iterable<string>): void {
+  for (const path of paths) {
+    const real = realPath(path)
+    delete createRequire(real).cache[real]
+  }
+}
+
+/**
+ * Runs the CommonJS modules that modules of ES import. Where one throws that Node 20 meets on the way through a module of ES, it rejects
+ * twice, and nobody can catch the second: it would end the app. Here it is thrown once.
+ *
+ * @throws what a module throws
+ */
+function runAhead(paths: Iterable<string>): void {
+  for (const path of paths) if (isCommonJs(path)) createRequire(path)(path)
+}
+
+function isCommonJs(path: string): boolean {
+  const extension = extname(path)
+  return extension === '.cjs' || (extension === '.js' && typeOf(dirname(realPath(path))) !== 'module')
+}
+
+/** `type` of the package that a folder belongs to. */
+function typeOf(folder: string): unknown {
+  try {
+    return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { readonly type?: unknown }).type
+  } catch {
+    const parent = dirname(folder)
+    return parent === folder ? undefined : typeOf(parent)
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
+// --- Syntax errors ---
+
+/**
+ * Where a syntax error stands, as `./clock.js:3` from the app's folder. What `import()` throws for a module of ES does not say, so Node is
+ * asked to read the files, and to run none of them.
+ *
+ * @param files of the module and those that it imports
+ */
+async function syntaxPlace(error: SyntaxError, files: Iterable<string>, app: string): Promise<string | undefined> {
+  const own = placeIn(error.stack ?? '', app)
+  if (own !== undefined) return own
+  for (const file of files) {
+    const place = placeIn(await complaintOf(file), app)
+    if (place !== undefined) return place
+  }
+  return undefined
+}
+
+function complaintOf(file: string): Promise<string> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['--check', file], { timeout: SYNTAX_LIMIT }, (_error, _stdout, stderr) => resolve(stderr))
+  })
+}
+
+/** Node's first line of a syntax error is `path:line`, or a file's URL so. */
+function placeIn(text: string, app: string): string | undefined {
+  const [, file, line] = /^((?:file:\/\/|\/|[A-Za-z]:\\).*?)(?:\?[^:\n]*)?:(\d+)\n/.exec(text) ?? []
+  if (file === undefined) return undefined
+  const path = file.startsWith('file:') ? fileURLToPath(file) : file
+  const near = relative(dirname(app), path)
+  return `${near.startsWith('..') ? path : `./${near}`}:${line}`
 }

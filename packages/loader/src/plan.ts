@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import type { Plugin } from 'cordis'
 import { pathText, problemsOf } from '@headrace/config'
-import { messageOf } from '@headrace/message'
+import { messageOf, nearest } from '@headrace/message'
+import type { Path } from './document.ts'
 import { type Entry, readEntries } from './entry.ts'
-import { type Environment, interpolate } from './interpolate.ts'
 import type { Modules } from './modules.ts'
 import { LoaderError, type Problem } from './problem.ts'
 
@@ -56,6 +56,8 @@ async function planOf(entry: Entry, modules: Modules, env: Environment): Promise
   } catch (error) {
     return { problems: [entry.problem(messageOf(error), 'name')] }
   }
+  const misnamed = misnamedProblem(entry.id, plugin)
+  if (misnamed !== undefined) return { problems: [entry.problem(misnamed)] }
   const { config, problems } = interpolate(entry, env)
   const wrong = problems.length > 0 ? problems : checkConfig(entry, plugin.Config, config)
   return wrong.length > 0 ? { problems: wrong } : { entry, plugin, config }
@@ -64,4 +66,69 @@ async function planOf(entry: Entry, modules: Modules, env: Environment): Promise
 /** What is wrong with an entry's config, by the plugin's own `Config`, with its lines. */
 export function checkConfig(entry: Entry, schema: unknown, config: unknown): readonly Problem[] {
   return problemsOf(schema, config).map(({ path, message }) => entry.problem(`${pathText(path)}: ${message}`, { config: path }))
+}
+
+/** True for an id of the form `name:word`, `name` the plugin's: its entry signs with that. Any other id never counts. */
+export function signedBy(id: string, { name }: Plugin): boolean {
+  const [, own, word] = /^(.+?):([\p{L}\p{N}._-]+)$/u.exec(id) ?? []
+  return own !== undefined && word !== undefined && own === name
+}
+
+/** What is wrong with an id that was meant to be of that form: it would sign with the plugin's name, and say nothing. */
+function misnamedProblem(id: string, plugin: Plugin): string | undefined {
+  const { name } = plugin
+  const colon = id.indexOf(':')
+  if (colon < 0 || !name || signedBy(id, plugin)) return undefined
+  const own = id.slice(0, colon).trim()
+  if (own !== '' && own !== name && nearest(own, [name]) === '') return undefined
+  return `an entry signs with an id of the form name:word, as in ${name}:work; the name is the plugin's, ${name}, and the word has letters, digits, ".", "_" and "-" only`
+}
+
+// --- Variables ---
+
+/** The variables that `${NAME}` reads. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** `$${`, which stands for `${`; or a reference, its closing brace where it has one. */
+const REFERENCE = /\$\$\{|\$\{([^}]*)(\}?)/g
+const NAME = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([^]*))?$/
+
+/** A copy of an entry's config with its variables read. What is missing is told by name, each of them. */
+export function interpolate(entry: Entry, env: Environment): { readonly config: unknown; readonly problems: readonly Problem[] } {
+  const problems: Problem[] = []
+  const copy = (value: unknown, path: Path): unknown => {
+    if (typeof value === 'string') {
+      if (!value.includes('${')) return value
+      const read = replaceVariables(value, env, (message) => void problems.push(entry.problem(`${pathText(path)}: ${message}`, { config: path })))
+      // Text without quotes is what YAML makes of it; only what loses nothing: 0012 and 1e5 stay text.
+      return entry.isPlain(path) && !value.includes('$${') ? typed(read) : read
+    }
+    if (Array.isArray(value)) return value.map((item, index) => copy(item, [...path, index]))
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copy(item, [...path, key])]))
+  }
+  return { config: copy(entry.config, []), problems }
+}
+
+function replaceVariables(text: string, env: Environment, wrong: (message: string) => void): string {
+  return text.replace(REFERENCE, (reference, inner: string | undefined, end: string | undefined) => {
+    if (reference === '$${') return '${'
+    const [, name, otherwise] = NAME.exec(inner ?? '') ?? []
+    if (name === undefined || end !== '}') {
+      wrong('a variable is ${NAME} or ${NAME:-default}; write $${ for the characters themselves')
+      return ''
+    }
+    // Not what every object has by that name.
+    const value = Object.hasOwn(env, name) ? env[name] : undefined
+    // As a shell does: a default also stands for what is set to nothing.
+    if (otherwise !== undefined) return value === undefined || value === '' ? otherwise : value
+    if (value === undefined) wrong(`the variable ${name} is not set; set it, or write \${${name}:-default}`)
+    return value ?? ''
+  })
+}
+
+function typed(text: string): unknown {
+  if (text === 'true' || text === 'false') return text === 'true'
+  const number = Number(text)
+  return text !== '' && Number.isFinite(number) && String(number) === text ? number : text
 }

@@ -1,8 +1,11 @@
 import { type Context, type Fiber, Inject, type Plugin } from 'cordis'
-import { isActive, isBelow, isFailed, movingPart, renamed, servicesOf, sortListeners } from '@headrace/cordis'
-import type { Plan, Wanted } from './plan.ts'
+import {
+  type NotRunning, isActive, isBelow, isFailed, movingPart, renamed, servicesOf, sortListeners, whyNotRunning,
+} from '@headrace/cordis'
+import { messageOf, nearest } from '@headrace/message'
+import { within } from './modules.ts'
+import { type Plan, type Wanted, signedBy } from './plan.ts'
 import type { Problem } from './problem.ts'
-import { waitsFor, whyNot, within } from './state.ts'
 
 interface Run {
   readonly plan: Plan
@@ -172,8 +175,35 @@ function copyOf(config: unknown): unknown {
   return structuredClone(config)
 }
 
-/** An entry whose id is its plugin's name and a word, `git-branch:work`, runs and signs under that; no other id counts. */
+/** An entry whose id is its plugin's name and a word, `git-branch:work`, runs and signs under that. */
 function namedPlugin({ entry, plugin }: Plan): Plugin {
-  const [name, word] = entry.id.split(':')
-  return name !== '' && word && name === plugin.name && entry.id === `${name}:${word}` ? renamed(plugin, entry.id) : plugin
+  return signedBy(entry.id, plugin) ? renamed(plugin, entry.id) : plugin
+}
+
+// --- Why an entry does not run ---
+
+/** Why a plugin does not run, in words; nothing where it does. */
+function whyNot(fiber: Fiber): string | undefined {
+  const why = whyNotRunning(fiber)
+  return why && wordsFor(why)
+}
+
+function wordsFor(why: NotRunning): string {
+  switch (why.kind) {
+    case 'waits': return waitsFor(why.services, why.provided)
+    case 'failed': return `failed${why.part ? ` in its part ${why.part.name}` : ''}: ${problemOf(why.error)}`
+    case 'loading': return 'did not come to an end of loading'
+    case 'unloaded': return 'was unloaded'
+  }
+}
+
+function waitsFor(services: readonly string[], provided: readonly string[]): string {
+  return `waits for the service ${services.join(', ')}, which nobody provides${services.map((service) => nearest(service, provided)).join('')}`
+}
+
+/** Cordis' own error of a config, of a part that the plugin loads, holds the schema's words, and those may quote the value. */
+function problemOf(error: unknown): string {
+  if (!(error instanceof Error && error.name === 'ValidationError')) return messageOf(error)
+  const [, path] = /\(at ([\w.-]+)\)$/.exec(error.message) ?? []
+  return `the config of a part of it does not fit${path === undefined ? '' : `, at ${path}`}`
 }

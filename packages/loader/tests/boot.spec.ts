@@ -38,9 +38,17 @@ export const name = ${JSON.stringify(name)}
 export async function apply(ctx) { globalThis[Symbol.for('loader.words')][${JSON.stringify(folder.path)}].push(pluginOf(ctx)) }
 `
     folder.write('git.mjs', source('git'))
-    folder.write('cordis.yml', ['git:work', 'git', 'other:work', 'git:', ':work', 'git:a:b', 'x9f3k2', 'git:home'].map((id) => `- { id: "${id}", name: ./git.mjs }\n`).join(''))
+    folder.write('cordis.yml', ['git:work', 'git', 'other:work', 'http://git', 'x9f3k2', 'git:home'].map((id) => `- { id: "${id}", name: ./git.mjs }\n`).join(''))
     await folder.boot()
-    expect(folder.words).toEqual(['git:work', 'git', 'git', 'git', 'git', 'git', 'git', 'git:home'])
+    expect(folder.words).toEqual(['git:work', 'git', 'git', 'git', 'git', 'git:home'])
+  })
+
+  it('refuses an id that is nearly of that form: its entry would sign as if it had none', async () => {
+    folder.write('branch.mjs', folder.plugin('branch'))
+    const ids = ['branch:a:b', 'branch:', ':work', 'branch: work', 'branch:my word', 'branch:a/b', 'Branch:work', 'brnch:work', ' branch:work', 'branch :work']
+    const lines = await folder.refusal(ids.map((id) => `- { id: "${id}", name: ./branch.mjs }\n`).join(''))
+    expect(lines).toEqual(ids.map((id, index) => expect.stringMatching(new RegExp(`:${index + 1}:\\d+: ${id}: an entry signs with an id of the form name:word, as in branch:work`)) as unknown))
+    expect(folder.words).toEqual([])
   })
 
   it('starts nothing where anything of the file is wrong, and tells all of it', async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { readEntries } from '../src/entry.ts'
-import { interpolate } from '../src/interpolate.ts'
+import { interpolate } from '../src/plan.ts'
 import { lineOf } from '../src/problem.ts'
 
 const env = { NAME: 'value', EMPTY: '', PORT: '8080', ON: 'true', LONG: '0012', BIG: '1e5', JS: '${NAME}', QUOTE: '"] injected: [' }

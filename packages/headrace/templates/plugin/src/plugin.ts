@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { Agent, Context } from '@headrace/agent'
 import type {} from '@headrace/briefing'
+import { strict } from '@headrace/config'
 import { textOf } from '@headrace/message'
 import z from 'schemastery'
 import { type Glossary, readGlossary } from './glossary.ts'
@@ -16,10 +17,11 @@ export interface Config {
   readonly limit: number
 }
 
-export const Config: z<Partial<Config>, Config> = z.object({
+// `strict`: a key that there is none of is refused, in code as in YAML, and not left to its default.
+export const Config: z<Partial<Config>, Config> = strict(z.object({
   file: z.string().default('GLOSSARY.md').description('The file, seen from the agent\'s folder.'),
   limit: z.natural().default(3).description('Meanings told with one prompt, at most.'),
-})
+}))
 
 // `async`, because Cordis calls a plain `function apply` with `new`. What is registered here goes when the plugin is unloaded.
 export async function apply(ctx: Context, config: Config): Promise<void> {

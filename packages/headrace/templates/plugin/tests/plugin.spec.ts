@@ -54,6 +54,11 @@ it('tells at most so many meanings with one prompt', async () => {
   expect(seen().slice(1)).toEqual(['plugin-name/term wheel: In this project "wheel" means: what turns'])
 })
 
+it('refuses a key of its config that there is none of', async () => {
+  await expect(harness({ plugins: [BriefingService, [plugin, { limt: 1 }]] })).rejects.toThrow('did you mean "limit"')
+  app = await harness()
+})
+
 it('looks a term up, and says so where there is none', async () => {
   await writeFile(join(cwd, 'GLOSSARY.md'), 'wheel: what turns\n')
   await start([{ calls: [{ name: 'plugin-name-lookup', arguments: { term: 'wheel' } }, { name: 'plugin-name-lookup', arguments: { term: 'dam' } }] }, 'ok'])
