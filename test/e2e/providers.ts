@@ -20,7 +20,7 @@ export const PROVIDERS: readonly Provider[] = [
   { name: 'openai-chat', model: 'gpt-5-mini', key: 'OPENAI_API_KEY', baseURL: 'https://api.openai.com/v1', images: true },
   { name: 'anthropic', model: 'claude-haiku-4-5', key: 'ANTHROPIC_API_KEY', baseURL: 'https://api.anthropic.com/v1', images: true },
   { name: 'google', model: 'gemini-2.5-flash', key: 'GEMINI_API_KEY', baseURL: 'https://generativelanguage.googleapis.com/v1beta', images: true },
-  { name: 'deepseek', model: 'deepseek-reasoner', key: 'DEEPSEEK_API_KEY', baseURL: 'https://api.deepseek.com/v1' },
+  { name: 'deepseek', model: 'deepseek-v4-flash', key: 'DEEPSEEK_API_KEY', baseURL: 'https://api.deepseek.com/v1' },
   { name: 'moonshot', model: 'kimi-k2-thinking', key: 'MOONSHOT_API_KEY', baseURL: 'https://api.moonshot.ai/v1' },
   { name: 'openrouter', model: 'anthropic/claude-haiku-4.5', key: 'OPENROUTER_API_KEY', baseURL: 'https://openrouter.ai/api/v1', images: true },
   { name: 'groq', model: 'openai/gpt-oss-20b', key: 'GROQ_API_KEY', baseURL: 'https://api.groq.com/openai/v1' },

@@ -11,6 +11,7 @@ import { until } from '@headrace/testing/gate'
 import { Context } from 'cordis'
 import headrace from 'headrace'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Ended, Lab } from '../../packages/headrace/tests/command.ts'
 import { RULES } from '../../packages/wire/tests/rules.ts'
 
 let root: string
@@ -53,10 +54,13 @@ function script(body: Parameters<typeof toolResults>[0], call: Call): Reply | st
 async function app(): Promise<Context> {
   const ctx = new Context()
   apps.push(ctx)
-  const { url } = server
-  const providers = { openai: { baseURL: url, protocol: 'openai-responses' as const }, anthropic: { baseURL: url }, google: { baseURL: url }, deepseek: { baseURL: url } }
-  await ctx.plugin(headrace, { store: { directory: join(root, 'logs'), fsync: 'never' }, providers, retry: { base: 1 }, skills: false, agentsMd: false })
+  await ctx.plugin(headrace, configOf(server.url))
   return ctx
+}
+
+function configOf(url: string): Parameters<typeof headrace.apply>[1] {
+  const providers = { openai: { baseURL: url, protocol: 'openai-responses' as const }, anthropic: { baseURL: url }, google: { baseURL: url }, deepseek: { baseURL: url } }
+  return { store: { directory: join(root, 'logs'), fsync: 'never' }, providers, retry: { base: 1 }, skills: false, agentsMd: false }
 }
 
 const MODELS = { openai: 'openai/gpt-5', anthropic: 'anthropic/claude-sonnet-4-5', google: 'google/gemini-3-pro', deepseek: 'deepseek/deepseek-chat' } as const
@@ -96,6 +100,19 @@ async function provenOnTheWire(id: string): Promise<number> {
   return ends.length
 }
 
+/** Another process goes on with it, then a third proves it: every request, and every body of all four families. */
+async function provenElsewhere(id: string): Promise<void> {
+  const lab = new Lab()
+  const [file, directory] = [join(root, 'app.yml'), join(root, 'logs')]
+  writeFileSync(file, JSON.stringify([{ name: 'headrace', config: configOf(server.url) }]))
+  const run = async (...args: string[]): Promise<Ended> => lab.start(args, { cwd: root }).ended
+  expect(await run('run', 'read', '--session', id, '--app', file)).toMatchObject({ code: 0, out: expect.stringMatching(/They say hello\.\n$/) })
+  expect(await run('verify', id, '--store', `jsonl:${directory}`)).toMatchObject({ code: 0, out: expect.stringMatching(/^ok: /) })
+  const wired = await run('verify', id, '--wire', '--app', file, '--store', `jsonl:${directory}`)
+  expect(wired).toMatchObject({ code: 0, out: expect.stringMatching(/^[12]\d equal, 0 differ, 0 not comparable/) })
+  await lab.close()
+}
+
 describe.each(Object.keys(MODELS) as (keyof typeof MODELS)[])('ten turns that begin with %s', (family) => {
   it('with parallel calls, an image, a cancel, a cut stream, a limit, an overflow, and each other family in between', async () => {
     const ctx = await app()
@@ -116,5 +133,7 @@ describe.each(Object.keys(MODELS) as (keyof typeof MODELS)[])('ten turns that be
     const { id } = agent
     await agent.dispose()
     expect(await provenOnTheWire(id)).toBeGreaterThan(14)
+    // Children cost: the session of one family has the bodies of all.
+    if (family === 'google') await provenElsewhere(id)
   })
 })

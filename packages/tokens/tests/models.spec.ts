@@ -21,6 +21,14 @@ describe('a price', () => {
     expect(costOf(usage, { context: 1 })).toBeUndefined()
   })
 
+  it('of a read is the model’s own part of the input', () => {
+    const usage = { input: 1_000_000, cached: 1_000_000, written: 0, output: 0 }
+    const read = (model: string): number | undefined => costOf(usage, modelInfo(model))
+    expect(['anthropic/claude-opus-5', 'anthropic/claude-opus-5.5', 'anthropic/claude-fable-5-1'].map(read)).toEqual([0.5, 0.2, 0.25])
+    expect(costOf({ input: 50_000, cached: 0, written: 0, output: 0 }, modelInfo('anthropic/claude-haiku-5-5'))).toBeCloseTo(0.005)
+    expect(costOf({ input: 150_000, cached: 0, written: 0, output: 0 }, modelInfo('anthropic/claude-haiku-5-5'))).toBeCloseTo(0.075)
+  })
+
   it('has tiers', () => {
     const info = modelInfo('google/gemini-3-pro')
     expect(costOf({ input: 300_000, cached: 0, written: 0, output: 0 }, info)).toBeCloseTo(1.2)
