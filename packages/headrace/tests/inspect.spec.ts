@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { type ModelServer, steps } from '@headrace/model-server'
+import { type ModelServer, said, steps, toolResults } from '@headrace/model-server'
 import { Lab, at, lines } from './command.ts'
 
 // Each starts several processes, on a machine that may be busy.
@@ -48,6 +48,21 @@ it('sessions says what is open, what is queued, and how the last turn ended othe
   second.child.kill('SIGINT')
   await second.ended
   expect((await lab.run(['sessions'])).out).toMatch(/ cancelled, 1 queued {2}.* one$/m)
+})
+
+it('a subagent\'s session is marked as one, explain of its agent names it, and last passes over it', async () => {
+  const other = await lab.serve((body) => {
+    if (said(body, /^You are a subagent/, 'system')) return 'One line.'
+    return toolResults(body).length === 0 ? { toolCalls: [{ name: 'subagent', arguments: { prompt: 'Count.', title: 'A count' } }] } : 'Done.'
+  })
+  writeFileSync(join(lab.cwd, 'app.yml'), `- name: headrace\n  config: { model: lab/m, providers: { lab: { baseURL: ${other.url} } }, subagent: true }\n`)
+  expect(await lab.run(['run', 'Go', '--app', 'app.yml', '--session', 'mine'])).toMatchObject({ code: 0, out: expect.stringContaining('Done.') })
+  const all = lines((await lab.run(['sessions', '--json'])).out) as { readonly id: string; readonly under?: string }[]
+  const child = all.find(({ under }) => under !== undefined)!
+  expect(child).toMatchObject({ under: 'mine', kind: 'subagent', title: 'A count', state: 'done', call: { index: 0 } })
+  expect((await lab.run(['sessions'])).out).toContain('(subagent of mine) A count')
+  expect((await lab.run(['explain', 'last'])).out).toMatch(new RegExp(`^session mine [^]*\nsessions of calls\n  ${child.id}  subagent  call 1 of event `))
+  expect((await lab.run(['explain', child.id])).out).toContain('subagent/prompt')
 })
 
 it('sessions shows a log that cannot be read with its error, and the others too', async () => {
