@@ -30,7 +30,7 @@ const app = (url: string, folder: string): string => `
 const WORDS = ['left', 'right'] as const
 const LIST = ['look', 'count', 'write']
 const call = (name: string, args: object) => ({ name, arguments: args })
-const list = (done: number) => call('tasks', { tasks: LIST.map((content, index) => ({ content, status: index < done ? 'completed' : index === done ? 'in_progress' : 'pending' })) })
+const list = (done: boolean) => call('tasks', { tasks: LIST.map((content) => ({ content, status: done ? 'completed' : 'pending' })) })
 
 /** What the model says next, by what its conversation has: a call whose outcome is unknown is made again, a subagent that was cut off gone on with. */
 function next(body: ChatBody): Reply | string {
@@ -42,7 +42,7 @@ function next(body: ChatBody): Reply | string {
   const results = toolResults(body, { prompt: /^Do the job/ })
   const sound = (tool: string) => results.filter(({ name, text }) => name === tool && !/outcome is unknown|not started/.test(text))
   if (sound('skill').length === 0) return { toolCalls: [call('skill', { name: 'count' })] }
-  if (sound('tasks').length === 0) return { toolCalls: [list(0)] }
+  if (sound('tasks').length === 0) return { toolCalls: [list(false)] }
   if (sound('lab__echo').length === 0) return { toolCalls: [call('lab__echo', { text: 'from a server' })] }
   const reports = results.filter(({ name }) => name === 'subagent')
   const open = WORDS.filter((side) => !reports.some(({ text }) => text.includes(`${side} has 3 lines.`)))
@@ -54,7 +54,7 @@ function next(body: ChatBody): Reply | string {
     }) }
   }
   if (sound('bash').length === 0) return { toolCalls: [call('bash', { command: 'echo 6 > sum.txt' })] }
-  if (!sound('tasks').some(({ text }) => text.includes('3 of 3'))) return { toolCalls: [list(3)] }
+  if (!sound('tasks').some(({ text }) => text.includes('3 of 3'))) return { toolCalls: [list(true)] }
   return 'It is six.'
 }
 

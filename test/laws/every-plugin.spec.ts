@@ -17,7 +17,8 @@ import { removeFolder } from '@headrace/testing/folder'
 import { expectAppendOnly } from '@headrace/testing'
 import { app, bytesOf, eventsOf, expectRebuilds, plugin } from './help.ts'
 
-const shipped = [briefing, agentsMd, skills, environment, workspaceTools, tasks, subagent, retry, compaction] as unknown as readonly Plugin[]
+const context = [briefing, agentsMd, skills, environment]
+const shipped = [...context, workspaceTools, tasks, subagent, retry, compaction] as unknown as readonly Plugin[]
 
 function project(): string {
   const folder = mkdtempSync(join(tmpdir(), 'headrace-'))

@@ -29,8 +29,11 @@ function usageIn(details: Json | undefined): Usage | undefined {
   return kind === 'subagent' ? usage : undefined
 }
 
-/** What a subagent does now, for whoever watches: its step, and the tool that it called last. */
-export function progressOf(event: SessionEvent): { readonly step?: number; readonly tool?: string } | undefined {
+/** How far a subagent is, for whoever watches its call. */
+export type Progress = { readonly session: string; readonly step?: number; readonly tool?: string }
+
+/** What an event changes of it: its step, and the tool that it called last. */
+export function progressOf(event: SessionEvent): Omit<Progress, 'session'> | undefined {
   if (event.type === 'step/start') return { step: event.data.step }
   if (event.type !== 'assistant/message') return undefined
   const call = event.data.message.content.findLast((block) => block.type === 'tool-call')

@@ -4,7 +4,7 @@ import { SubagentError, TOOL, beginChild, depthOf, drive, resumeChild } from './
 import type { Config } from './config.ts'
 import type { AgentLibrary } from './library.ts'
 import { Queue } from './queue.ts'
-import { type Details, reportOf, usageFrom } from './report.ts'
+import { type Details, type Progress, progressOf, reportOf, usageFrom } from './report.ts'
 
 interface Input {
   readonly prompt?: string
@@ -69,23 +69,29 @@ async function childOf(
 }
 
 /** Drives a subagent through its task; it is given back whatever comes of it. */
-async function work(ctx: Context, child: Agent, prompt: string, agent: string | undefined, { signal }: ToolRun): Promise<ToolOutput> {
+async function work(
+  ctx: Context, child: Agent, prompt: string, agent: string | undefined, { signal, progress }: ToolRun,
+): Promise<ToolOutput> {
   const from = child.session.length
   const { session } = child
-  const result = await drive(ctx, child, prompt, signal)
+  let state: Progress = { session: child.id }
+  const unwatch = session.on('event', (event) => {
+    const more = progressOf(event)
+    if (more) progress(state = { ...state, ...more })
+  })
+  const result = await drive(ctx, child, prompt, signal).finally(unwatch)
   const steps = result.steps
   const model = session.requestHeader()?.config.model
   const details: Details = {
     kind: 'subagent', session: child.id, reason: result.reason, steps, usage: usageFrom(session, from),
     ...(agent && { agent }), ...(model !== undefined && { model }),
   }
-  void details
   const over = child.dispose()
   // One that was told to stop may take its time; its call does not wait for it.
   if (signal.aborted) over.catch(() => undefined)
   else await over
   const { text, failed } = reportOf(child.id, result)
-  return failed ? { content: text, error: true } : text
+  return { content: text, error: failed, details: { ...details, usage: { ...details.usage } } }
 }
 
 /** Calls of a turn that a former life of the session has counted. */

@@ -70,6 +70,23 @@ describe('a cancel of the agent\'s turn', () => {
   })
 })
 
+describe.each(['tool/start', 'agent/child'] as const)('a cancel as %s comes', (type) => {
+  it('leaves nothing running, and nothing that waits to run', async () => {
+    const h = await setup(answers, { plugins: [tools({ look: () => 'seen' })] })
+    const turn = h.agent.prompt('Go')
+    h.agent.session.on('event', (event) => {
+      if (event.type === type) turn.cancel()
+    })
+    expect((await settles(turn.result)).reason).toBe('cancelled')
+    await until(() => h.ctx.agents.ids().length === 1)
+    expect(h.requests).toHaveLength(1)
+    expect(await resultsIn(h.store, 'test')).toMatchObject([{ error: true }])
+    for (const id of await childrenOf(h.store)) expect(await h.store.card(id)).toMatchObject({ queued: 0 })
+    await expectSound(h.store)
+    await h.dispose()
+  })
+})
+
 describe('the plugin unloaded in the midst of a call', () => {
   it('parks the child; the call gets a result that says so and names the session', async () => {
     const { started, plugin } = waiting()

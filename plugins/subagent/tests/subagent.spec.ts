@@ -28,6 +28,24 @@ describe('the tool subagent', () => {
     await h.dispose()
   })
 
+  it('tells people and programs how far it is, and what it cost, its own subagents with it', async () => {
+    const answers: Answers = ({ prompt, answered, request }) => {
+      const usage = { input: 10, output: 1 }
+      const mayCall = answered === 0 && prompt !== 'leaf' && request.tools?.some(({ name }) => name === 'subagent')
+      return mayCall ? { calls: [task(prompt === 'Go' ? 'branch' : 'leaf')], usage } : { text: 'ok', usage }
+    }
+    const h = await setup(answers, {}, { depth: 2 })
+    await h.run('Go')
+    const result = [...h.agent.session.events()].find((event) => event.type === 'tool/result')!.data
+    const [id] = await childrenOf(h.store)
+    expect(result).toMatchObject({
+      details: { kind: 'subagent', session: id, model: 'scripted/model', reason: 'done', steps: 2, usage: { input: 30, output: 3 } },
+      progress: { session: id, step: 2, tool: 'subagent' },
+    })
+    await expectSound(h.store)
+    await h.dispose()
+  })
+
   it('runs several calls of one answer at once, and their results stand in order', async () => {
     const [both, waiting] = [gate(), new Set<string>()]
     const h = await setup(async (asked) => {

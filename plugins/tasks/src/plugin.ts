@@ -84,7 +84,7 @@ function tasksTool({ maxTasks, maxLength }: Config): ToolDefinition<Input> {
       if (long >= 0) throw new Error(`Task ${long + 1} has ${tasks[long]!.content.length} characters; it may have ${maxLength}.`)
       const blank = tasks.findIndex(({ content }) => content === '')
       if (blank >= 0) throw new Error(`Task ${blank + 1} says nothing.`)
-      return shownTasks(tasks)
+      return { content: shownTasks(tasks), details: { kind: 'plan', entries: tasks.map((task) => ({ ...task })) } }
     },
   }
 }

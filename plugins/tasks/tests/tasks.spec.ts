@@ -11,6 +11,9 @@ describe('the tool tasks', () => {
     await h.run('On')
     expect(result(h)).toEqual({ text: LIST, error: false })
     expect(announced(h)).toEqual([])
+    expect([...h.agent.session.events()].find(({ type }) => type === 'tool/result')?.data).toMatchObject({
+      details: { kind: 'plan', entries: [{ content: 'read', status: 'completed' }, { content: 'write', status: 'in_progress' }, { content: 'run', status: 'pending' }] },
+    })
     expect((await h.verify()).difference).toBeUndefined()
     await h.dispose()
   })
