@@ -99,7 +99,7 @@ describe('a job with an MCP server, skills, tasks and subagents in one file', ()
     expect(lab.read('sum.txt')).toBe('6\n')
     expect(server.refused).toEqual([])
 
-    const store = new JsonlStore({ directory: lab.sessions })
+    const store = new JsonlStore({ directory: lab.sessions, fsync: 'barrier' })
     const cards: SessionCard[] = []
     for await (const card of store.list()) cards.push(card)
     for (const { id, state, error } of cards) {
