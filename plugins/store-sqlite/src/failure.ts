@@ -1,10 +1,23 @@
 import { HeadraceError, messageOf } from '@headrace/message'
 import { StoreError } from '@headrace/session'
+import type { DatabaseOptions } from './database.ts'
 import { isSqlite } from './driver.ts'
 
-/** What could not be done, in words: of a file that is damaged, with a way out. */
-export function failureOf(file: string, what: string, error: unknown): HeadraceError {
+/** What a call throws for what SQLite threw: what could not be done, why, and the way out. */
+export function failureOf(
+  what: string,
+  error: unknown,
+  { file, busyTimeout }: Pick<DatabaseOptions, 'file' | 'busyTimeout'>,
+): HeadraceError {
   if (error instanceof HeadraceError) return error
-  if (!isSqlite(error, 'SQLITE_CORRUPT', 'SQLITE_NOTADB')) return new StoreError(`${what} (${messageOf(error)})`, { cause: error })
-  return new StoreError(`${what}: the file is damaged (${messageOf(error)}); put a copy in its place, or save what can be read: sqlite3 ${file} .recover`, { code: 'STORE_DAMAGED', cause: error })
+  const cause = messageOf(error)
+  if (isSqlite(error, 'SQLITE_BUSY')) {
+    const problem = `another process was writing to it for all of ${busyTimeout} ms; one that is stopped or hangs in a write keeps all others from theirs`
+    return new StoreError(`${what}: ${problem} (${cause})`, { cause: error })
+  }
+  if (isSqlite(error, 'SQLITE_CORRUPT', 'SQLITE_NOTADB')) {
+    const wayOut = `put a copy in its place, or save what can be read: sqlite3 ${file} .recover`
+    return new StoreError(`${what}: the file is damaged (${cause}); ${wayOut}`, { code: 'STORE_DAMAGED', cause: error })
+  }
+  return new StoreError(`${what} (${cause})`, { cause: error })
 }

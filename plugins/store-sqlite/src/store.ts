@@ -43,7 +43,7 @@ const FOLLOWED = 500
 export class SqliteStore implements SessionStore {
   readonly location: string
   readonly file: string
-  private readonly busyTimeout: number
+  private readonly place: { readonly file: string; readonly busyTimeout: number }
   private readonly connection: Connection
   private readonly signals = new Signals()
   /** Those of this store that are open. */
@@ -52,8 +52,8 @@ export class SqliteStore implements SessionStore {
   constructor(options: SqliteStoreOptions) {
     this.location = `sqlite:${options.file}`
     this.file = options.file
-    this.busyTimeout = options.busyTimeout ?? BUSY_TIMEOUT
-    this.connection = new Connection({ ...options, busyTimeout: this.busyTimeout })
+    this.place = { file: options.file, busyTimeout: options.busyTimeout ?? BUSY_TIMEOUT }
+    this.connection = new Connection({ ...options, ...this.place })
   }
 
   /** Opens the database; every other call does so by itself. @throws StoreError */
@@ -221,7 +221,7 @@ export class SqliteStore implements SessionStore {
     try {
       yield* read()
     } catch (error) {
-      throw failureOf(this.file, `session ${id}: cannot read it in ${this.file}`, error)
+      throw failureOf(`session ${id}: cannot read it in ${this.file}`, error, this.place)
     }
   }
 
@@ -243,7 +243,7 @@ export class SqliteStore implements SessionStore {
     try {
       yield* readBehind(database, row, from, lease?.durable)
     } catch (error) {
-      throw failureOf(this.file, `session ${id}: cannot follow it in ${this.file}`, error)
+      throw failureOf(`session ${id}: cannot follow it in ${this.file}`, error, this.place)
     }
   }
 
@@ -291,7 +291,7 @@ export class SqliteStore implements SessionStore {
     try {
       return await work()
     } catch (error) {
-      throw failureOf(this.file, what, error)
+      throw failureOf(what, error, this.place)
     }
   }
 }
