@@ -42,7 +42,7 @@ describe.each(published.map((item) => [item.place, item] as const))('%s', (_, it
   })
 
   it('declares for development only its peers and what its tests import', () => {
-    const needed = [...importedByTests, ...Object.keys(peerDependencies)]
+    const needed = [...importedByTests, ...Object.keys(peerDependencies), ...imported.map((other) => `@types/${other}`)]
     expect(Object.keys(devDependencies).filter((other) => !needed.includes(other))).toEqual([])
   })
 

@@ -4,6 +4,7 @@ import { BriefingService } from '@headrace/briefing'
 import { strict } from '@headrace/config'
 import type { CallConfig } from '@headrace/message'
 import * as agentsMd from '@headrace/plugin-agents-md'
+import * as approval from '@headrace/plugin-approval'
 import { CompactionService, type Config as CompactionConfig } from '@headrace/plugin-compaction'
 import * as environment from '@headrace/plugin-environment'
 import * as mcp from '@headrace/plugin-mcp'
@@ -46,6 +47,8 @@ export interface Config {
   readonly providers?: false | NonNullable<models.Config['providers']>
   /** `@headrace/plugin-workspace-tools`. */
   readonly tools?: false | Partial<workspaceTools.Config>
+  /** `@headrace/plugin-approval`. */
+  readonly approval?: false | Partial<approval.Config>
   /** `@headrace/plugin-agents-md`. */
   readonly agentsMd?: false | Partial<agentsMd.Config>
   /** `@headrace/plugin-skills`. */
@@ -85,6 +88,7 @@ export const Config = strict(z.object({
   clocks: z.object(Object.fromEntries(['idle', 'firstByte', 'whole'].map((name) => [name, z.natural()]))).description('Milliseconds that models are waited for.'),
   providers: part(models.Config.dict!.providers!).description('Endpoints by name, or false.'),
   tools: part(workspaceTools.Config).description('Of @headrace/plugin-workspace-tools, or false.'),
+  approval: part(approval.Config).description('Of @headrace/plugin-approval, or false.'),
   agentsMd: part(agentsMd.Config).description('Of @headrace/plugin-agents-md, or false.'),
   skills: part(skills.Config).description('Of @headrace/plugin-skills, or false.'),
   environment: part(environment.Config).description('Of @headrace/plugin-environment, or false.'),
@@ -97,7 +101,7 @@ export const Config = strict(z.object({
 
 /** The parts that are loaded as they are configured, in this order. */
 const PARTS = {
-  store: storeJsonl, tools: workspaceTools, agentsMd, skills, environment, retry, compaction: CompactionService,
+  store: storeJsonl, tools: workspaceTools, approval, agentsMd, skills, environment, retry, compaction: CompactionService,
 } as const
 
 /** The parts that are loaded where somebody asks for them. */

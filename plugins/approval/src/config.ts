@@ -1,0 +1,27 @@
+import { strict } from '@headrace/config'
+import z from 'schemastery'
+
+/** Rules, by what they decide; of those that match a call, one that denies beats one that asks, which beats one that allows. */
+export interface Config {
+  readonly allow: readonly string[]
+  readonly ask: readonly string[]
+  readonly deny: readonly string[]
+  /** Tools whose rules are beginnings of a shell command, and the argument that has it. */
+  readonly commands: Readonly<Record<string, string>>
+  /** Tools whose rules are globs of paths, and the argument that has it. */
+  readonly paths: Readonly<Record<string, string>>
+  /** Questions offer to remember an answer. */
+  readonly remember: boolean
+}
+
+const COMMANDS = { bash: 'command' }
+const PATHS = { read: 'path', write: 'path', edit: 'path', list: 'path', glob: 'path', grep: 'path' }
+
+export const Config: z<Partial<Config>, Config> = strict(z.object({
+  allow: z.array(z.string()).default([]).description('Calls that run without a question, e.g. bash(npm test *).'),
+  ask: z.array(z.string()).default([]).description('Calls that are asked for, also where their tool would not.'),
+  deny: z.array(z.string()).default([]).description('Calls that never run.'),
+  commands: z.dict(z.string()).default(COMMANDS).description('Tools that run a shell command, and the argument that has it.'),
+  paths: z.dict(z.string()).default(PATHS).description('Tools that work on a path, and the argument that has it.'),
+  remember: z.boolean().default(true).description('Offers to remember an answer, for the session or the folder.'),
+})) as unknown as z<Partial<Config>, Config>

@@ -1,0 +1,126 @@
+import type { Agent, CallDecision, ToolCall } from '@headrace/agent'
+import { type Json, messageOf } from '@headrace/message'
+import type { Context } from 'cordis'
+import { quoteWords, readCommand } from './command.ts'
+import { Config } from './config.ts'
+import { FolderAnswers } from './folder-answers.ts'
+import { exactPath, leadOf } from './path.ts'
+import { type JudgedCall, type Rule, parseRule } from './rule.ts'
+
+export { Config }
+export const name = 'approval'
+export const inject = ['agents', 'tools']
+
+/** What an option of a question is remembered as. */
+interface Remembered {
+  readonly rule: string
+  readonly scope: 'session' | 'folder'
+}
+
+/** Judges calls by rules, and remembers answers. @throws ApprovalError for a rule that cannot be one */
+export async function apply(ctx: Context, given: Partial<Config> = {}): Promise<void> {
+  const config = Config(given)
+  const approval = new Approval(config)
+  ctx.on('tools/pre-execute', async (agent, _turn, call, next) => approval.judge(agent, call, await next()))
+  ctx.on('tools/execute', async (agent, _turn, call, next) => await approval.isAsJudged(agent, call)
+    ? next()
+    : { content: 'The call was denied: its path leads elsewhere than when it was allowed.', error: true })
+  ctx.on('session/event', (agent, event) => {
+    if (event.type !== 'question/answered') return
+    const remember = rememberedOf(event.data.remember)
+    if (remember?.scope !== 'folder' || event.data.answer !== 'allow') return
+    void agent.session.flush().then(() => approval.folders.add(agent.cwd, remember.rule))
+      .catch((error: unknown) => agent.report('session/event', `an answer could not be remembered for the folder: ${messageOf(error)}`))
+  })
+}
+
+class Approval {
+  readonly folders = new FolderAnswers()
+  private readonly config: Config
+  private readonly rules: Readonly<Record<'allow' | 'ask' | 'deny', readonly Rule[]>>
+  /** Where the path of a call led when a rule allowed it. */
+  private readonly led = new WeakMap<ToolCall, string>()
+
+  constructor(config: Config) {
+    this.config = config
+    const parse = (texts: readonly string[]): readonly Rule[] => texts.map((text) => parseRule(text, config))
+    this.rules = { allow: parse(config.allow), ask: parse(config.ask), deny: parse(config.deny) }
+  }
+
+  /** What rules make of what the others decided: they deny or ask for what others allow, and allow what others would ask for. */
+  async judge(agent: Agent, call: ToolCall, others: CallDecision): Promise<CallDecision> {
+    const asks = typeof others === 'object' && 'ask' in others
+    if (typeof others === 'object' && 'deny' in others) return others
+    const { deny, ask, allow } = this.rules
+    // Nothing to say, and nothing to be looked up.
+    if (!asks && deny.length + ask.length === 0) return others
+    const judged = await this.read(agent, call)
+    const denied = deny.find((rule) => rule.matches(judged, 'wide'))
+    if (denied) return { deny: `the rule ${denied.text} denies it`, rule: denied.text }
+    const asked = ask.find((rule) => rule.matches(judged, 'wide'))
+    const isDoubtful = judged.isUnclear && [...deny, ...ask].some((rule) => rule.isFor(call.name))
+    if (!asked && !asks && !isDoubtful) return others
+    const question = asks ? others : { ask: `Run ${call.name}?` }
+    if (!asked && asks) {
+      const allowed = allow.find((rule) => rule.matches(judged, 'strict'))?.text ?? await this.rememberedFor(agent, judged)
+      if (allowed !== undefined) {
+        if (judged.path) this.led.set(call, judged.path.real)
+        return { allow: allowed }
+      }
+    }
+    const { options = [{ answer: 'allow' }, { answer: 'deny' }] } = question
+    // What a rule asks for is asked each time.
+    const offers = asked ? [] : await this.offers(agent, call, judged)
+    return { ...question, options: [...options, ...offers], ...(asked && { rule: asked.text }) }
+  }
+
+  /** False where the path of a call that a rule allowed leads elsewhere by now: another call may have changed it. */
+  async isAsJudged(agent: Agent, call: ToolCall): Promise<boolean> {
+    const real = this.led.get(call)
+    return real === undefined || (await this.read(agent, call)).path?.real === real
+  }
+
+  private async read({ cwd }: Agent, { name: tool, input }: ToolCall): Promise<JudgedCall> {
+    const { commands, paths } = this.config
+    if (Object.hasOwn(commands, tool)) {
+      const command = input[commands[tool]!]
+      if (typeof command !== 'string') return { tool, isUnclear: true }
+      const line = readCommand(command)
+      return { tool, command: line, isUnclear: line.words === undefined }
+    }
+    if (!Object.hasOwn(paths, tool)) return { tool, isUnclear: false }
+    const path = input[paths[tool]!] ?? '.'
+    const led = typeof path === 'string' ? await leadOf(cwd, path).catch(() => undefined) : undefined
+    return { tool, ...(led && { path: led }), isUnclear: led === undefined }
+  }
+
+  /** The remembered answer that allows a call, as the log is to name it. */
+  private async rememberedFor(agent: Agent, judged: JudgedCall): Promise<string | undefined> {
+    for (const { answer, remember } of agent.remembered) {
+      const kept = rememberedOf(remember)
+      if (answer === 'allow' && kept?.scope === 'session' && this.allows(kept.rule, judged)) return `${kept.rule}, remembered for the session`
+    }
+    for (const rule of await this.folders.of(agent.cwd)) if (this.allows(rule, judged)) return `${rule}, remembered for the folder`
+    return undefined
+  }
+
+  private allows(rule: string, judged: JudgedCall): boolean {
+    return parseRule(rule, this.config).matches(judged, 'strict')
+  }
+
+  /** What can be remembered of an answer: this very command, or this very path; never more than was shown. */
+  private async offers({ cwd }: Agent, { name: tool }: ToolCall, judged: JudgedCall): Promise<{ answer: 'allow'; label: string; remember: Json }[]> {
+    if (!this.config.remember) return []
+    const words = judged.command?.words && quoteWords(judged.command.words)
+    const inner = words ?? (judged.path?.inside === undefined ? undefined : exactPath(judged.path.inside))
+    if (inner === undefined) return []
+    const rule = `${tool}(${inner})`
+    const scopes = await this.folders.canKeep(cwd) ? ['session', 'folder'] as const : ['session'] as const
+    return scopes.map((scope) => ({ answer: 'allow', label: `allow ${rule} from now on, in this ${scope}`, remember: { rule, scope } }))
+  }
+}
+
+function rememberedOf(value: Json | undefined): Remembered | undefined {
+  const { rule, scope } = (typeof value === 'object' && value !== null ? value : {}) as Partial<Record<string, unknown>>
+  return typeof rule === 'string' && (scope === 'session' || scope === 'folder') ? { rule, scope } : undefined
+}
