@@ -2,9 +2,9 @@ import type { AdapterRecord, Chunk, Digest, Request } from '@headrace/message'
 
 /** What an adapter needs beside the request. */
 export interface AdapterTools {
-  /** What stands before the first slash of `config.model`: the name that the adapter was registered under. */
+  /** The part of `config.model` before its first slash: the name that the adapter was registered under. */
   readonly provider: string
-  /** What stands behind it: the provider's own name of the model. */
+  /** The part behind it: the provider's own name of the model. */
   readonly model: string
   /** Bytes of an image block, from the session's store. */
   blob(digest: Digest): Promise<Uint8Array | undefined>

@@ -12,7 +12,7 @@ import type { OutputSchema, TurnHandle } from './turn.ts'
 export interface PromptOptions<Output = unknown> {
   /** What is true for this turn. */
   readonly context?: RunContext
-  /** Fields that differ for this turn; what follows has the config as it was. */
+  /** Fields that differ for this turn only. */
   readonly config?: Partial<CallConfig>
   /**
    * What the answer must be. It goes to the model by its provider's own mechanism, and is checked: the loop tells the model once what does
@@ -46,7 +46,7 @@ export interface CancelOptions {
 
 /** How far a session goes back: `turns` or `to`, not both. */
 export interface RewindOptions {
-  /** How many of the turns that stand are taken back. Default: 1, the last one. */
+  /** How many turns are taken back. Default: 1, the last one. */
   readonly turns?: number
   /** The number of the turn to whose beginning the session goes back. */
   readonly to?: number
@@ -93,7 +93,7 @@ export interface Agent {
   readonly cwd: string
   /**
    * The time, in milliseconds since the epoch: of the newest `turn/start`, `step/start` or `step/end` of the log, so that a rerun has the
-   * log's. What a plugin says of the time is said by this clock.
+   * log's. Plugins should use no other clock for what they tell the model.
    */
   readonly now: number
   /** The log: to read, and to append events of types that plugins add. */
@@ -189,7 +189,7 @@ export interface Agent {
    */
   ask(messages: readonly ContributionInput[], options: AskOptions): Promise<SideAnswer>
 
-  /** Keeps bytes beside the log and gives the block that names them. */
+  /** Stores bytes beside the log and returns the block that refers to them. */
   putImage(bytes: Uint8Array, mediaType: string): Promise<ImageBlock>
 
   /** The same for a file that is no image, e.g. an `application/pdf`. */

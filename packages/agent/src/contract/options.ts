@@ -30,9 +30,9 @@ export interface AgentOptions {
 export interface CreateOptions extends AgentOptions {
   /** Default: made of the time and a random part. */
   readonly id?: string
-  /** The call that it is made for, in the session that makes it: a subagent's. `last` and `--continue` pass over it. */
+  /** The call of the parent session that it was created for, such as a subagent's. `last` and `--continue` skip it. */
   readonly under?: Under
-  /** The maker's word for it, e.g. `subagent`. */
+  /** What kind of session it is, in the creator's words, e.g. `subagent`. */
   readonly kind?: string
   readonly title?: string
   /** Which tools of the app it has, now and in each later life. Default: all. */

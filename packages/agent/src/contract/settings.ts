@@ -30,7 +30,7 @@ export interface Settings {
   readonly seamTimeout: number
   /** Milliseconds an instance's first turn waits for plugins that are loading. */
   readonly loadTimeout: number
-  /** Milliseconds a tool may take that does not say itself. */
+  /** Milliseconds that a tool without a timeout of its own may take. */
   readonly toolTimeout: number
   /** Milliseconds a tool has to finish after its signal was aborted. */
   readonly grace: number
@@ -70,7 +70,7 @@ export const SettingsSchema: z<Partial<Omit<Settings, 'limits'>> & { limits?: Pa
   quiet: z.boolean().default(false),
 })
 
-/** Refuses names that the schemas, which keep what they do not know, would pass over. @throws AgentError */
+/** Rejects unknown keys, which the schemas would keep silently. @throws AgentError */
 export function checkSettings(settings: object): void {
   checkOptions('@headrace/agent', settings, Object.keys(SettingsSchema.dict!))
 }

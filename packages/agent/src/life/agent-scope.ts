@@ -15,7 +15,7 @@ export class AgentScope {
     this.agent = agent
   }
 
-  /** As a plugin has it: what it registers there is the plugin's. */
+  /** The context for one plugin: what is registered on it belongs to that plugin. */
   contextOf(plugin: string): Context {
     this.scoped ??= this.home.extend({ [kScope]: this.agent }).plugin(scopePlugin).ctx
     let ctx = this.contexts.get(plugin)

@@ -21,7 +21,7 @@ import { rewind } from './rewind.ts'
 
 /** An {@link Agent} as one plugin sees it: what goes in through it is signed with that plugin's name (L14). */
 export class AgentView implements Agent {
-  /** Out of reach of plugins, casts included. */
+  /** Private at run time: plugins cannot reach it, not even with a cast. */
   readonly #core: AgentCore
   readonly plugin: string
 
@@ -84,7 +84,7 @@ export class AgentView implements Agent {
   prompt<Output = unknown>(input: ContentInput, options: PromptOptions<Output> = {}): TurnHandle<Output> {
     checkOptions('agent.prompt', options, ['context', 'config', 'output', 'signal'])
     const { context, config, output, signal } = options
-    // Ahead of the append: what throws must not be queued.
+    // Validated before the append: an invalid prompt must not be queued.
     checkOption('agent.prompt', context === undefined || isRunContext(context), 'has a context that is a RunContext')
     checkOption('agent.prompt', signal === undefined || isA(signal, AbortSignal), 'has a signal that is an AbortSignal')
     const patch = config === undefined ? undefined : this.#core.header.seed.check(toConfigPatch(config, 'prompt'))
@@ -197,7 +197,7 @@ export class AgentView implements Agent {
   }
 }
 
-// A listener of one plugin must not put itself in front of what others say (L14).
+// Frozen: a plugin must not intercept what others say through their views (L14).
 Object.freeze(AgentView.prototype)
 
 function isText(value: unknown): value is string {

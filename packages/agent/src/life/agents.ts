@@ -38,7 +38,7 @@ export interface AgentsOptions extends Pick<Shared, 'ctx' | 'llm' | 'tools' | 's
   store(): SessionStore
 }
 
-/** Who asked for an agent: a plugin, and which of its runs; the next one did not ask. */
+/** Who asked for an agent: a plugin, and its run at that time. */
 interface Maker {
   readonly home: Context
   readonly run: object | undefined
@@ -46,15 +46,15 @@ interface Maker {
 
 type Parts = Pick<CoreOptions, 'session' | 'store' | 'settings' | 'choice' | 'cwd' | 'explicit' | 'context' | 'budget' | 'resumed' | 'forked'>
 
-/** The agents of an app: makes them, knows those that live, and parks them when the app's services go. */
+/** The agents of an app: creates and tracks them, and parks them when the app's services are unloaded. */
 export class Agents {
   private readonly settings: Settings
   private readonly store: () => SessionStore
   private readonly shared: Shared
   private readonly live = new Map<string, AgentCore>()
-  /** The services went; what is on its way does not become an agent. */
+  /** Set when the services are unloaded: sessions that are still opening get no agent. */
   private ended = false
-  /** What plugins said for agents that say nothing else; what was said last counts. */
+  /** Default configs of plugins; the last one wins. */
   private readonly said: Partial<CallConfig>[] = []
 
   constructor({ settings, store, ctx, llm, tools, system }: AgentsOptions) {
@@ -177,7 +177,7 @@ export class Agents {
       const core = new AgentCore({ ...parts, ...shared, home, defaults })
       const forget = home.effect(() => {
         live.set(id, core)
-        // Whatever takes its maker away leaves the session for a resume, as a kill would. To end it is for `agent.dispose()`.
+        // However its maker is unloaded, the session can be resumed, as after a kill. Only `agent.dispose()` ends the turn.
         return async () => {
           live.delete(id)
           await core.park()
@@ -196,7 +196,7 @@ export class Agents {
     return this.live.get(id)?.view(plugin)
   }
 
-  /** A plugin says that a person sits at it, for one agent or for all. Returns the call that ends it. */
+  /** Registers a plugin as a door to a person, for one agent or for all. Returns the call that ends it. */
   attend(plugin: string, agent: string | undefined): () => void {
     return this.shared.attendance.add(plugin, agent)
   }
@@ -221,7 +221,7 @@ async function closeTurn(core: AgentCore, reason: 'lost' | 'cancelled'): Promise
   core.settleTurn()
 }
 
-/** The limits that were given, and no defaults. @throws AgentError, and the schema's own error */
+/** Only the given limits, without defaults. @throws AgentError, and the schema's own error */
 function toGiven(limits: Partial<Limits>): Record<string, number> {
   const given = defined(limits)
   const checked = toLimits(given)
@@ -238,7 +238,7 @@ function checkUnder(under: Under): void {
   checkOption('agents.create', isPlace(under.call.assistant) && isPlace(under.call.index), expected)
 }
 
-/** What JavaScript may give of what no schema judges. @throws AgentError */
+/** Checks options that no schema covers, for callers in JavaScript. @throws AgentError */
 function checkGiven(at: string, options: AgentOptions & Pick<ResumeOptions, 'turn' | 'recent' | 'widen'>): void {
   const { cwd, config, limits, context, strict, budget, seed, turn, recent, widen } = options
   const is = (value: unknown, type: string): boolean => value === undefined || (typeof value === type && value !== null)
@@ -261,7 +261,7 @@ function explicitOf({ model, config }: AgentOptions): Partial<CallConfig> {
   return toConfigPatch({ ...config, ...(model !== undefined && { model }) })
 }
 
-/** Sorts by the time it was made: `20261130-141503-8f3a2c`. */
+/** Sortable by creation time: `20261130-141503-8f3a2c`. */
 export function newSessionId(now = new Date()): string {
   const stamp = now.toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15)
   return `${stamp}-${Math.floor(Math.random() * 0x1000000).toString(16).padStart(6, '0')}`

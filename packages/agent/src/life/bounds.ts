@@ -36,7 +36,7 @@ function known(limits: Readonly<Record<string, number>>): Partial<Limits> {
   return Object.fromEntries(Object.entries(limits).filter(([name]) => names.includes(name)))
 }
 
-/** Field by field the smaller one; a `time` of 0 is none. */
+/** The smaller value of each field; a `time` of 0 means no limit. */
 function narrowed(given: Limits, logged: Partial<Limits>): Partial<Limits> {
   const fields = Object.entries(logged).map(([name, value]) => {
     const wanted = given[name as keyof Limits]

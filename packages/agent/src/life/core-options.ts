@@ -33,15 +33,15 @@ export interface CoreOptions extends Shared {
   /** Which of the app's tools it has. */
   readonly choice: ToolChoice | undefined
   readonly cwd: string
-  /** Fills what nobody said. */
+  /** Config defaults. */
   readonly defaults: Partial<CallConfig>
   /** Beats the log on this instance's first request (L6). */
   readonly explicit: Partial<CallConfig>
   /** Asked once at every `turn/start`; what a prompt brings itself wins. */
   readonly context?: ContextProvider | undefined
   readonly budget?: RequestBudget | undefined
-  /** A log that others wrote: the queue waits for `wake()`. */
+  /** True for an existing log: its queue waits for `wake()`. */
   readonly resumed: boolean
-  /** A log that was copied from another session: it sends that one's prefix. */
+  /** True for a log copied from another session: it sends that session's prefix. */
   readonly forked: boolean
 }

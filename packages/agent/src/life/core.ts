@@ -62,7 +62,7 @@ export class AgentCore implements TurnHost {
   onDispose: () => void = () => undefined
   private readonly store: SessionStore
   private readonly views = new Map<string, Agent>()
-  /** Whoever waits for the turn that runs. */
+  /** Handles of the running turn. */
   private readonly following = new Set<PendingTurn>()
   private result: TurnResult | undefined
   private disposing: Promise<void> | undefined
@@ -132,7 +132,7 @@ export class AgentCore implements TurnHost {
     return pending?.handle
   }
 
-  /** The log takes no more: everyone who waits is told. */
+  /** The log takes no more events: settles everything that waits. */
   private fail(error: unknown): void {
     this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session', problem: messageOf(error) })
     for (const pending of this.following) pending.settle({ ...withdrawnResult(messageOf(error)), reason: 'error' })
@@ -199,14 +199,14 @@ export class AgentCore implements TurnHost {
     try {
       await this.endScope()
     } finally {
-      // In the frame in which the log closes: a plugin of its own may have prompted it until now.
+      // In the same frame as the log's close: the agent's own plugins may have prompted it until now.
       this.inbox.close(isA(why, ParkedError) ? 'parked' : 'withdrawn', `${why.message}; the prompt waits in the log`)
       // Also where its store failed: the session can be resumed.
       await this.session.close(`${why.message.replace(/;.*/, '')}; ctx.agents.resume() goes on with it`).finally(() => this.onDispose())
     }
   }
 
-  /** @throws AgentError where it was parked or disposed: what would only say that its session is closed, or that a turn is open */
+  /** @throws AgentError where it was parked or disposed, instead of an error about a closed session or an open turn */
   checkAlive(): void {
     if (!this.ended) return
     const how = isA(this.ended, ParkedError) ? 'parked' : 'disposed'

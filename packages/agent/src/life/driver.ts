@@ -9,7 +9,7 @@ export interface DriverOptions {
   readonly held: boolean
   /** Runs one turn to its end. */
   readonly turn: () => Promise<void>
-  /** Told why the log takes no more. */
+  /** Called with the reason why the log takes no more events. */
   readonly fail: (error: unknown) => void
 }
 
@@ -19,7 +19,7 @@ export class Driver {
   private driving: Promise<void> | undefined
   private held: boolean
   private ended = false
-  /** Callers of `between()` that are not done: no turn begins meanwhile. */
+  /** Running calls of `between()`: no turn begins meanwhile. */
   private pauses = 0
   /** Aborting it gives up waiting for a slot. */
   private waiting: AbortController | undefined
@@ -39,7 +39,7 @@ export class Driver {
     if (this.options.session.ledger.turn) this.drive()
   }
 
-  /** Does something between turns: the one that runs may end, none begins until it is done. */
+  /** Runs `act` between turns: the running turn may end, and no turn begins until `act` is done. */
   async between<T>(act: () => Promise<T>): Promise<T> {
     this.pauses++
     this.reconsider()
@@ -83,7 +83,7 @@ export class Driver {
         this.held = true
         this.options.fail(error)
       } finally {
-        // In the frame of the last look for work: what comes later drives anew.
+        // In the same frame as the last check for work: later work starts a new drive.
         this.driving = undefined
       }
     }

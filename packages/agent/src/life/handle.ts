@@ -55,7 +55,7 @@ export function pendingTurn(prompt: number | undefined, accepted: Promise<void>,
   }
 }
 
-/** A handle of the turn that runs for what joins it: a turn may have thousands of these, and tells each event once. */
+/** A handle of the running turn for a message that joins it. It shares the turn's events: a turn may have thousands of these. */
 export function joinTurn(running: PendingTurn, accepted: Promise<void>): TurnHandle {
   accepted.catch(() => undefined)
   return Object.freeze({ ...running.handle, prompt: undefined, accepted })

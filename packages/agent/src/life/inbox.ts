@@ -23,7 +23,7 @@ import type { Reporter } from '../seams/report.ts'
 import { ownerOf } from '../seams/owner.ts'
 import { type Parameters, toOutputSchema } from '../turn/parameters.ts'
 
-/** What comes with a prompt. */
+/** What is given along with a prompt. */
 export interface PromptParts {
   readonly steer?: boolean
   readonly context?: RunContext | undefined
@@ -42,11 +42,11 @@ export class Inbox {
   private readonly limit: number
   private readonly stop: (reason: string) => void
   private readonly handles = new Map<number, PendingTurn>()
-  /** Plugins whose newest message was refused as an answer to itself: told once in a row. */
+  /** Plugins whose last message was refused as a feedback loop: reported once in a row. */
   private readonly refused = new Set<string>()
   /** Of steers of plugins that wait for a turn. */
   private readonly steers = new Set<PendingTurn>()
-  /** What prompts of this process want for an answer, by prompt. */
+  /** Output schemas of this process' prompts, by prompt. */
   private readonly outputs = new Map<number, Parameters>()
   /** Owners of what was given to outlive a compaction. */
   private readonly kept = new WeakMap<object, Owner>()
@@ -104,26 +104,26 @@ export class Inbox {
     return pending.handle
   }
 
-  /** The steers that no turn had yet. */
+  /** Takes the steers that no turn has taken yet. */
   takeSteers(): readonly PendingTurn[] {
     const pending = [...this.steers]
     this.steers.clear()
     return pending
   }
 
-  /** Tells those of the steers that wait that the history has them no more. */
+  /** Settles waiting steers that a rewind took out of the history. */
   dropSteers(reason: string): void {
     for (const pending of this.takeSteers()) pending.settle(withdrawnResult(reason))
   }
 
-  /** A message that the model sees at the next boundary; blank text is dropped, and what answers itself without end. */
+  /** Adds a message that the model sees at the next boundary. Blank text is dropped, and so is an endless feedback loop. */
   inject(message: ContributionInput, owner: Owner, plugin: string): SessionEvent<'context/message'> | undefined {
     let contribution: Contribution
     try {
       contribution = this.contribution(message, owner)
       this.refused.delete(plugin)
     } catch (error) {
-      // A timer of a listener has nobody to throw to but the process.
+      // Thrown from a listener's timer, it would crash the process.
       if (!isA(error, LogError) || error.code !== 'LOG_FEEDBACK' || this.session.live.depth > 0) throw error
       if (!this.refused.has(plugin)) this.reporter.report({ kind: 'failed', plugin, seam: 'session/event', problem: messageOf(error) })
       this.refused.add(plugin)
@@ -196,7 +196,7 @@ export class Inbox {
     return event?.type === 'prompt/queued' && event.data.output ? toOutputSchema(event.data.output) : undefined
   }
 
-  /** Drops what was kept of a prompt whose turn ended. */
+  /** Drops the output schema of a prompt whose turn ended. */
   forget(prompt: number): void {
     this.outputs.delete(prompt)
   }
@@ -213,7 +213,7 @@ export class Inbox {
     return pending ?? pendingTurn(prompt, Promise.resolve(), this.stop)
   }
 
-  /** Tells everyone who waits that their turn will not come in this process. */
+  /** Settles everything that waits: its turn will not come in this process. */
   close(reason: 'withdrawn' | 'parked' | 'error', message: string): void {
     for (const pending of [...this.handles.values(), ...this.takeSteers()]) pending.settle({ ...withdrawnResult(message), reason })
     this.handles.clear()

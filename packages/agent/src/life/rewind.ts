@@ -31,14 +31,14 @@ export async function rewind(host: RewindHost, owner: Owner, options: RewindOpti
   checkOption('agent.rewind', options.queue === undefined || options.queue === 'keep' || options.queue === 'withdraw', "has queue: 'keep' or 'withdraw'")
   host.checkAlive()
   targetOf(session, options)
-  // Ahead of the pause: a rewind that is refused must not cost a waiting turn its slot.
+  // Checked before the pause: a refused rewind must not cost a waiting turn its slot.
   if (session.ledger.turn && cancel !== true) throw new AgentError('TURN_RUNS', 'a turn runs; let it end, or rewind with { cancel: true }')
   return host.driver.between(async () => {
     host.cancel(reason, options.queue ?? 'keep')
     await host.driver.idle()
     host.checkAlive()
     session.admit()
-    // Asked again: another rewind may have come in front.
+    // Checked again: another rewind may have come first.
     const event = session.append<'surface/rewind'>({ type: 'surface/rewind', data: { turn: targetOf(session, options), owner, reason } })
     await session.flush()
     return event

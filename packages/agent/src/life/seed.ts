@@ -1,7 +1,7 @@
 import { type Message, type MessageInput, sameJson, toMessage } from '@headrace/message'
 import { AgentError } from '../contract/error.ts'
 
-/** The history that a caller believes in, in its one representation. @throws MessageError */
+/** The history that the caller expects, in canonical form. @throws MessageError */
 export function toSeed(seed: readonly MessageInput[]): readonly Message[] {
   return seed.map((message, index) => toMessage(message, `seed[${index}]`))
 }

@@ -1,7 +1,7 @@
 import { CancelledError } from '../contract/error.ts'
 import { abortController } from '../seams/timer.ts'
 
-/** The side requests that run. One that does not end before ends with the agent. */
+/** The running side requests. They end with the agent at the latest. */
 export class SideRequests {
   private readonly ending = abortController()
   private readonly running = new Set<Promise<unknown>>()

@@ -8,8 +8,8 @@ import { ownerOf } from './owner.ts'
 import { Override, type SeamRule } from './dispatch.ts'
 
 /**
- * `agent/request`: config only (L6). Field by field, what a listener changed is its own; a field that others had changed and that comes
- * back as it was in the seed was lost, and the others' stands, unless it is the listener's own of an earlier request.
+ * `agent/request`: config only (L6). A field that a listener changed is signed by it. A field that others had changed and that comes
+ * back with the seed's value was lost: the others' value stands, unless the listener itself had set it for an earlier request.
  */
 export function configRule(seed: OwnedConfig, reporter: Reporter): SeamRule<OwnedConfig> {
   const seam = 'agent/request'

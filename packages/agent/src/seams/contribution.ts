@@ -7,7 +7,7 @@ import { type Place, byPlace, compare, ownerOf } from './owner.ts'
 import { Override, type SeamRule, unwrap } from './dispatch.ts'
 import { isList, isPlainObject, strayKey } from './guards.ts'
 
-/** A message that a listener contributed, with its place on the wire. */
+/** A message that a listener contributed, with its position on the wire. */
 export interface Piece extends Place {
   readonly message: Contribution
   readonly owner: Owner
@@ -22,7 +22,7 @@ export interface Pieces {
 
 interface Merge {
   readonly seam: string
-  /** The key of what is not contributed through `ctx.agents.prefix()` and its like. */
+  /** The key for contributions that were not registered through `ctx.agents.prefix()` and its siblings. */
   readonly key: string
   readonly reporter: Reporter
   /** The listener called `next()`. */
@@ -33,14 +33,14 @@ interface Merge {
   readonly override?: (note: OverrideNote) => void
 }
 
-/** Takes what a listener returned apart: its own messages are signed, those of the others must all be there, once (L15). */
+/** Splits what a listener returned: its own messages are signed; each message of the others must be there exactly once (L15). */
 export function mergeList(returned: unknown, from: Hook, below: readonly Piece[], merge: Merge): readonly Piece[] {
   const { seam, key, reporter, called, decides, override } = merge
   const plugin = pluginOfHook(from)
   const overriding = returned instanceof Override
   const list: unknown = overriding ? returned.value : returned
   if (!isList(list)) throw new TypeError(`returned ${describe(list)}, not a list of messages`)
-  // What most listeners return: what the others contributed, as `next()` gave it.
+  // The common case: the listener returns the others' list unchanged.
   if (
     !overriding &&
     (called || decides) &&
@@ -70,7 +70,7 @@ export function mergeList(returned: unknown, from: Hook, below: readonly Piece[]
     const at = own === undefined ? place : { ...place, key: own }
     const repaired = (where: string): void => reporter.report({ kind: 'repaired', plugin, seam, problem: `${where} had a lone surrogate; it was replaced` })
     const message = toContribution(item, `${plugin}/${at.key}`, repaired)
-    // A copy of another's message is that message.
+    // A copy of another listener's message counts as that message.
     const same = [...left].find(([, other]) => digestOf(other) === digestOf(message))?.[0]
     if (same) left.delete(same)
     if (!isBlank(message)) pieces.push(same ?? { ...at, message, owner: ownerOf(plugin, own ?? contributor?.key, key), source: from })
@@ -125,7 +125,7 @@ export function prefixRule(reporter: Reporter): SeamRule<readonly Piece[]> {
   }
 }
 
-/** A message so much of whose text as fits, with a note of how much is left out. */
+/** A message cut to the given length, with a note of how much was left out. */
 export function cutEnd(message: Contribution, limit: number): Contribution {
   let left = Math.max(0, limit)
   const content = message.content.map((block) => {
@@ -137,7 +137,7 @@ export function cutEnd(message: Contribution, limit: number): Contribution {
   return content.every((block, index) => block === message.content[index]) ? message : toContribution({ role: message.role, content }, 'keep')
 }
 
-/** `compaction/keep`: a list of messages. Nothing that goes wrong here holds up a compaction. */
+/** `compaction/keep`: a list of messages. A listener that fails never blocks a compaction. */
 export function keepRule(reporter: Reporter): SeamRule<readonly Piece[]> {
   const merge: Merge = { seam: 'compaction/keep', key: 'keep', reporter }
   return {
@@ -149,7 +149,7 @@ export function keepRule(reporter: Reporter): SeamRule<readonly Piece[]> {
   }
 }
 
-/** `agent/request-messages`: two lists. A listener may leave out a list that it has nothing for, where nobody else has. */
+/** `agent/request-messages`: two lists. A listener may omit a list to which neither it nor anybody else adds. */
 export function messagesRule(reporter: Reporter): SeamRule<Pieces> {
   const seam = 'agent/request-messages'
   return {
@@ -163,7 +163,7 @@ export function messagesRule(reporter: Reporter): SeamRule<Pieces> {
       const notes: OverrideNote[] = []
       const merge: Merge = { seam, key: '', reporter, override: (note) => void notes.push(note) }
       const list = (name: 'before' | 'after', called: boolean): readonly Piece[] => mergeList(rewrap(value[name] ?? []), from, others[name], { ...merge, key: name, called })
-      // That it did not call next(), or that it overrides, is said once for both lists.
+      // A missing next() call or an override is reported once for both lists.
       const pieces = { before: list('before', called), after: list('after', true) }
       if (notes[0]) reporter.override({ ...notes[0], dropped: notes.flatMap((note) => note.dropped) })
       return pieces

@@ -13,7 +13,7 @@ export function decisionRule<T>(expected: string, check: (value: unknown) => val
   }
 }
 
-/** A decision whose words can stand in a log, read once. */
+/** A decision with well-formed texts, so that it can be logged; each field is read once. */
 function wellFormed<T>(decision: T): T {
   if (typeof decision !== 'object' || decision === null) return decision
   return Object.freeze(Object.fromEntries(Object.entries(decision).map(([key, value]: [string, unknown]) => [key, typeof value === 'string' ? value.toWellFormed() : value]))) as T
@@ -30,7 +30,7 @@ export const errorRule: SeamRule<ErrorDecision> = {
   },
 }
 
-/** A value in a few words, for an error: never its contents. */
+/** Describes a value for an error message, without its contents. */
 export function describe(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return isList(value) ? 'a list' : 'a list with holes'

@@ -14,12 +14,12 @@ export class Override<T> {
   }
 }
 
-/** Says that a listener means to lose what `next()` returned (L15). The reason is logged. */
+/** Marks a return value that replaces what `next()` returned on purpose (L15). The reason is logged. */
 export function override<T>(value: T, reason: string): T {
   return new Override(value, reason) as unknown as T
 }
 
-/** What a listener returned, apart from its word that it means to override; and that word put to a part of it. */
+/** Unwraps an {@link override}; `rewrap` marks a part of the value as an override again. */
 export function unwrap(returned: unknown): { readonly value: unknown; rewrap(part: unknown): unknown } {
   if (!(returned instanceof Override)) return { value: returned, rewrap: (part) => part }
   return { value: returned.value, rewrap: (part) => new Override(part, returned.reason) }
@@ -34,7 +34,7 @@ export interface SeamRule<T> {
   accept(returned: unknown, from: Hook, below: () => Promise<T>, called: boolean): Promise<T> | T
   /** What `next()` gives a listener: frozen. Default: the value. */
   show?(value: T): unknown
-  /** Told of a listener that broke its contract, which is then passed over. Default: the seam ends with that error. */
+  /** Called for a listener that broke its contract, which is then skipped. Default: the seam fails with that error. */
   forgive?(error: SeamError): void
 }
 
@@ -76,7 +76,7 @@ export async function dispatchSeam<T>(run: SeamRun, rule: SeamRule<T>, inner: ()
   } finally {
     ended = true
     run.signal.removeEventListener('abort', interrupt)
-    // Listeners that nobody waits for any more: their clocks stop.
+    // Stops the clocks of listeners that nobody waits for any more.
     for (const guard of guards) guard.interrupt(new CancelledError('the seam has ended'))
   }
 }
@@ -125,7 +125,7 @@ async function listen<T>(
   try {
     const returned = await guard.run(() => hook.callback.apply(null, [...run.args(plugin), next]))
     if (misuse) throw misuse
-    // It went, or adds nothing: it gave back what `next()` gave it, which is frozen.
+    // Its plugin was unloaded, or it returned the (frozen) result of `next()` unchanged.
     if (returned === GONE || returned === shown) return await pass()
     return await rule.accept(returned, hook, pass, below !== undefined)
   } catch (error) {
@@ -148,7 +148,7 @@ function wordsOf(error: unknown): string {
 
 const GONE = Symbol('gone')
 
-/** A listener that does not wait for it must not bring the process down. */
+/** Marks a rejection as handled: a listener that does not await it must not crash the process. */
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined)
   return promise
@@ -172,13 +172,13 @@ class Guard {
     this.unwatch = seam.departures.watch(hook.ctx.fiber, () => this.settle?.(GONE))
   }
 
-  /** Resolves with what the listener comes to; rejects with what it throws, at once or later. */
+  /** Resolves with the listener's result; rejects with what it throws, synchronously or later. */
   run(listener: () => unknown): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.settle = (reason) => (reason === GONE ? resolve(GONE) : reject(reason))
       if (this.seam.signal.aborted) return reject(cancelled(this.seam.signal))
       this.resume()
-      // Not `resolve(listener())`: that would be the last word.
+      // Not `resolve(listener())`: the promise would be locked to it, and the clock could not reject any more.
       Promise.resolve(listener()).then(resolve, reject)
     })
   }
@@ -209,7 +209,7 @@ export function cancelled(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new CancelledError(messageOf(signal.reason))
 }
 
-/** What a promise comes to; or throws once the signal is aborted, for work that may not honour it. */
+/** Awaits work that may not honour the signal: rejects as soon as the signal is aborted. */
 export function orCancelled<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(cancelled(signal))

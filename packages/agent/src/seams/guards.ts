@@ -17,12 +17,12 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return isObject(value) && isPlain(value)
 }
 
-/** The first key of an object that nobody reads; what a misspelt one was to say must not be lost. */
+/** The first unknown key of an object: a misspelt key must be an error, not silently ignored. */
 export function strayKey(value: object, ...known: readonly string[]): string | undefined {
   return Object.keys(value).find((key) => !known.includes(key))
 }
 
-/** A list without holes: one with them may say that it is four thousand million long, and must not be walked. */
+/** A list without holes: a sparse array may claim a length of 2³² and must not be iterated. */
 export function isList(value: unknown): value is unknown[] {
   return Array.isArray(value) && Object.keys(value).length === value.length
 }
@@ -32,7 +32,7 @@ export function hasString<K extends string>(value: unknown, key: K): value is Re
   return isObject(value) && typeof value[key] === 'string'
 }
 
-/** A promise where none belongs is refused by its type; that it is rejected later must not end the process. */
+/** Handles the rejection of a promise that is refused by its type: it must not end the process later. */
 export function disown(value: unknown): void {
   if (isA(value, Promise)) value.catch(() => undefined)
 }

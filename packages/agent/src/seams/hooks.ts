@@ -35,7 +35,7 @@ export function pluginOfHook(hook: Hook): string {
   return placeOf(hook).plugin
 }
 
-/** Each look at a context goes through a proxy, and a step looks dozens of times; a listener stays where it is. */
+/** Cached by listener: each read of a context goes through a proxy, and a step does dozens. */
 const places = new WeakMap<Hook, { readonly plugin: string; readonly scope: string | undefined }>()
 
 function placeOf(hook: Hook): { readonly plugin: string; readonly scope: string | undefined } {

@@ -5,10 +5,10 @@ import { describe } from './decision-rule.ts'
 import { disown, isPlainObject } from './guards.ts'
 import { type Place, ownerOf, pluginOf, scopeOf } from './owner.ts'
 
-/** Who has registered something, for whom, and where it stands. */
+/** Who registered an item, for which agent, and its position. */
 export interface KeyedPlace extends Place {
   readonly owner: string
-  /** The one agent that it serves; all of them where it is absent. */
+  /** The agent that it serves; absent: all agents. */
   readonly scope: string | undefined
 }
 
@@ -22,11 +22,11 @@ export interface KeyedShape {
   allows?(content: unknown): boolean
 }
 
-/** Where things with a key are registered: checks them, and has each key of a plugin once. */
+/** A registry of keyed items: checks each, and allows a key once per plugin. */
 export class KeyedRegistry {
   /** The call, e.g. `ctx.system.section`. */
   readonly call: string
-  /** What is registered, in a word. */
+  /** The kind of item, for error messages. */
   private readonly what: string
   private readonly taken = new Set<KeyedPlace>()
 
@@ -36,7 +36,7 @@ export class KeyedRegistry {
   }
 
   /**
-   * Refuses what is registered wrongly, in JavaScript too: a wrong type, a key that nobody reads, no content.
+   * Rejects an invalid registration, from JavaScript too: a wrong type, an unknown field, no content.
    *
    * @throws AgentError
    */
@@ -63,7 +63,7 @@ export class KeyedRegistry {
     return { plugin, key: own, order: order as number, owner: ownerOf(plugin, own), scope: scopeOf(ctx) }
   }
 
-  /** Takes the key; returns the call that gives it back. @throws AgentError where its owner has it already */
+  /** Reserves the key; returns the call that releases it. @throws AgentError where its owner has it already */
   take(place: KeyedPlace): () => void {
     const { plugin, key, owner, scope } = place
     for (const other of this.taken) {
@@ -75,7 +75,7 @@ export class KeyedRegistry {
   }
 }
 
-/** What to do where one plugin is loaded twice, or registers one key twice. */
+/** The way out, for an error message, where a plugin is loaded twice or registers a key twice. */
 export function wayOut(plugin: string): string {
   if (plugin === 'app') return 'give this one another key'
   const base = plugin.split(':', 1)[0]!

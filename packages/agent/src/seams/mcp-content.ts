@@ -9,7 +9,7 @@ export type PutBlob = (bytes: Uint8Array) => Promise<string>
 const MAX_IMAGE = 5_000_000
 /** Bytes of one part that are kept. */
 const MAX_BLOB = 20_000_000
-/** Parts of one result. */
+/** Most parts of one result. */
 export const MAX_PARTS = 200
 /** What providers take as an image. */
 const IMAGES: ReadonlySet<unknown> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])

@@ -12,7 +12,7 @@ export interface OutcomeLimits {
   readonly toolDetails: number
 }
 
-/** What a tool's output says, before its content is read. */
+/** A tool's output, before its content is read. */
 interface Said {
   readonly content: unknown
   readonly failed: boolean
@@ -20,7 +20,7 @@ interface Said {
   readonly endTurn?: boolean | undefined
 }
 
-/** Reads what tools, and listeners in their place, give back: the one place where it all passes. */
+/** Converts the output of tools, and of listeners that replace it; all outputs pass through here. */
 export class Outcomes {
   private readonly limits: OutcomeLimits
   private readonly putBlob: PutBlob
@@ -92,7 +92,7 @@ function saidBy(output: ToolOutput): Said {
   return { content, failed: error === true, details, endTurn: endTurn === true }
 }
 
-/** An outcome as people write it: JSON of a tool's own may have a `content` too. */
+/** True for an outcome object; a tool's own JSON may have a `content` field too. */
 function saysMore(output: Record<string, unknown>): boolean {
   const { content, error, endTurn } = output
   if (!('content' in output) || strayKey(output, 'content', 'error', 'details', 'endTurn') !== undefined) return false

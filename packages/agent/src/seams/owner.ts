@@ -8,7 +8,7 @@ export const kScope = Symbol.for('headrace.scope')
 /** On a context that a plugin took from its view of an agent: the plugin. */
 const kAuthor = Symbol.for('headrace.author')
 
-/** A plugin's name, as only this file writes it: on a context of its own a plugin may put anything, and signs for nobody else (L14). */
+/** A plugin's name that only this file can create: a plugin may put anything on its context, but cannot forge this (L14). */
 class Author {
   readonly #plugin: string
 
@@ -21,12 +21,12 @@ class Author {
   }
 }
 
-/** What a context is extended with to be a plugin's. */
+/** The properties that bind a context to a plugin. */
 export function authoredBy(plugin: string): object {
   return { [kAuthor]: new Author(plugin) }
 }
 
-/** The plugin that `agent.ctx` runs in; what is registered there directly is whose view of the agent it was taken from. */
+/** The plugin in which `agent.ctx` lives; a direct registration there belongs to the plugin whose view `agent.ctx` was read from. */
 export const scopePlugin = { name: 'agent-scope', inject: ['sessions', 'llm', 'tools', 'system', 'agents'], apply: (): void => undefined }
 
 /** The agent a context is bound to; `undefined` on the app's own context, which serves every agent. */
@@ -47,7 +47,7 @@ export function pluginOf(ctx: Context): string {
   return Author.nameOf(Reflect.get(ctx, kAuthor)) ?? 'app'
 }
 
-/** How one signs (L14): `plugin/key` where a key was given; else the app signs `app`, and a plugin with where it acts. */
+/** The owner to sign with (L14): `plugin/key` where there is a key; else `app` for the app, `plugin/place` for a plugin. */
 export function ownerOf(plugin: string, key: string | undefined, place = ''): Owner {
   if (key !== undefined) return `${plugin}/${key}`
   return plugin === 'app' ? 'app' : `${plugin}/${place}`

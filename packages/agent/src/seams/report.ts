@@ -5,7 +5,7 @@ import type { OverrideNote, Report } from '../contract/events.ts'
 import { SeamError } from '../contract/error.ts'
 import { type Hook, Hooks, pluginOfHook } from './hooks.ts'
 
-/** Reports in a row that listeners are told of. */
+/** Most reports in a row that listeners receive. */
 const MOST = 1_000
 
 /** Collects what the seams of one agent have to say; in `strict` a lost contribution is an error (L15). */
@@ -30,7 +30,7 @@ export class Reporter {
 
   report(report: Report): void {
     this.ctx.logger('headrace').warn('plugin %s in %s: %s', report.plugin, report.seam, report.problem)
-    // What a listener causes to be reported stands in Cordis' log only: listeners must not answer each other for ever.
+    // A report caused by a listener of reports goes to Cordis' log only: listeners must not trigger each other forever.
     if (this.telling || !this.counts()) return
     this.telling = true
     Object.freeze(report)
@@ -38,7 +38,7 @@ export class Reporter {
     this.telling = false
   }
 
-  /** False where a listener that answers reports later, in a microtask, would hold the process for ever. */
+  /** False once too many reports came without a pause: a listener that reports in a microtask would block the process forever. */
   private counts(): boolean {
     if (this.count === 0) setImmediate(() => (this.count = 0)).unref()
     if (++this.count === MOST + 1) {
@@ -47,7 +47,7 @@ export class Reporter {
     return this.count <= MOST
   }
 
-  /** What failed and is passed over. */
+  /** Reports a failure that is then ignored. */
   failed(error: unknown, seam: string): void {
     const what = isA(error, SeamError) ? { plugin: error.plugin, seam: error.seam, problem: error.problem } : { plugin: 'loop', seam, problem: messageOf(error) }
     this.report({ kind: 'failed', ...what })
@@ -60,7 +60,7 @@ export class Reporter {
   }
 }
 
-/** Tells listeners of an event, each guarded; what they return is ignored. */
+/** Calls the listeners of an event, each guarded; return values are ignored. */
 export function emitGuarded(hooks: readonly Hook[], args: readonly unknown[], failed: (hook: Hook, error: unknown) => void): void {
   for (const hook of [...hooks]) {
     try {

@@ -20,25 +20,25 @@ import type { Step, Turn } from '../contract/turn.ts'
 const NOTHING: readonly never[] = Object.freeze([])
 const NO_MESSAGES = Object.freeze({ before: NOTHING, after: NOTHING })
 
-/** What `agent/prompt-submit` came to. */
+/** The outcome of `agent/prompt-submit`. */
 export type Submitted = { readonly block: string } | { readonly rewritten?: Signed<UserMessage>; readonly contexts: readonly Piece[] }
 
-/** What `tools/post-execute` came to. */
+/** The outcome of `tools/post-execute`. */
 export interface Finished {
   readonly outcome: ToolOutcome
-  /** Who put another outcome in the place of the tool's. */
+  /** Who replaced the tool's outcome. */
   readonly owner?: Owner
   readonly contexts: readonly Piece[]
 }
 
-/** The seams of one agent, each with the rule of its row in the table of the design. */
+/** The seams of one agent; each follows its row of the table in docs/design.md, section 4. */
 export class Seams {
   private readonly hooks: Hooks
   private readonly agent: string
   private readonly view: (plugin: string) => Agent
   private readonly departures: Departures
   private readonly reporter: Reporter
-  /** Milliseconds for a listener. */
+  /** Milliseconds that a listener may take. */
   private readonly deadline: number
   private readonly outcomes: Outcomes
 
@@ -55,7 +55,7 @@ export class Seams {
     this.outcomes = options.outcomes
   }
 
-  /** Who listens to a seam now. */
+  /** The current listeners of a seam. */
   listeners(seam: string): readonly Hook[] {
     return this.hooks.of(seam, this.agent)
   }
@@ -77,7 +77,7 @@ export class Seams {
         const theirs = others && 'rewritten' in others ? others.rewritten : undefined
         if (returned.input === undefined) return { contexts }
         if (theirs && returned.input === theirs.message.content) return { contexts, rewritten: theirs }
-        // The words are the plugin's now, and so is the signature (L14).
+        // The text is the plugin's now, so the plugin signs it (L14).
         const plugin = pluginOfHook(from)
         return { contexts, rewritten: { message: { role: 'user', content: toContent(returned.input, `${plugin}: input`) }, owner: ownerOf(plugin, undefined, 'prompt-submit') } }
       },
@@ -154,7 +154,7 @@ export class Seams {
     }
   }
 
-  /** By hand no turn runs, so its listeners get none. In the order of the wire. */
+  /** A compaction by hand has no turn, so its listeners get none. In wire order. */
   async keep(entries: readonly Entry[], signal: AbortSignal): Promise<readonly Piece[]> {
     const seam = 'compaction/keep'
     const run: SeamRun = {
@@ -165,7 +165,7 @@ export class Seams {
     return wireOrder(await dispatchSeam(run, keepRule(this.reporter), none, this.hooks.of(seam, this.agent)))
   }
 
-  /** Each listener in turn; one that throws is reported and passed over. */
+  /** Calls each listener in turn; one that throws is reported and skipped. */
   async turnStopping(turn: Turn): Promise<void> {
     const seam = 'agent/turn-stopping'
     for (const hook of this.hooks.of(seam, this.agent)) {

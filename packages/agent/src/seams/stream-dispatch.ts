@@ -8,8 +8,8 @@ import { problemOf } from './report.ts'
 const seam = 'llm/stream'
 
 /**
- * `llm/stream`: an onion of streams; synchronous, since what is awaited is the stream. What comes from further in passes as it is; a
- * listener that throws itself, at once or while it streams, is named.
+ * `llm/stream`: nested streams; synchronous, since only the stream is awaited. Errors from inner streams pass unchanged; a
+ * listener that throws itself, when called or while streaming, is named.
  */
 export function dispatchStream(
   hooks: readonly Hook[],
@@ -48,7 +48,7 @@ export function dispatchStream(
   return enter(0)
 }
 
-/** A stream whose errors, at its opening or later, are told as `name` says. */
+/** A stream whose errors, when opened or later, are mapped by `name`. */
 function guarded(open: () => AsyncIterable<Chunk>, name: (error: unknown) => unknown): AsyncIterable<Chunk> {
   const attempt = <T>(act: () => T): T => {
     try {

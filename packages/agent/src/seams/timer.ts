@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 
 export type Timer = ReturnType<typeof setTimeout> | undefined
 
-/** More than Node's timers can wait for, `Infinity` included, is no limit; they would go off at once. */
+/** Longer delays, `Infinity` included, mean no limit: Node's timers would fire at once. */
 const LONGEST = 2 ** 31 - 1
 
 export function startTimer(milliseconds: number, act: () => void): Timer {

@@ -1,6 +1,6 @@
 import { type Json, type OnRepair, copyJson, isPlain, toWellFormed } from '@headrace/message'
 
-/** Deeper than anybody means it, and shallow enough for an event. */
+/** Deeper than any sensible value, and shallow enough for an event. */
 const MAX_DEPTH = 64
 
 /**
@@ -20,7 +20,7 @@ interface Walk {
 
 function copyOf(value: unknown, walk: Walk, path: string): unknown {
   if (typeof value === 'string') return toWellFormed(value, walk.at, walk.onRepair)
-  // What else is none is refused by the copy that follows.
+  // Everything else that is not JSON is rejected by the copy below.
   if (typeof value !== 'object' || value === null) return Object.is(value, -0) ? 0 : value
   const problem = notJson(value)
   if (problem !== undefined) throw new TypeError(`${path} is ${problem}`)
@@ -34,7 +34,7 @@ function copyOf(value: unknown, walk: Walk, path: string): unknown {
   return copy
 }
 
-/** Read once: what a getter gives may be another thing each time, so there may be none. */
+/** Getters are refused: they may return another value at each read. */
 function fieldsOf(value: object, path: string): [string, unknown][] {
   return Reflect.ownKeys(value).flatMap((key): [string, unknown][] => {
     if (typeof key === 'symbol') throw new TypeError(`${path} has the symbol ${String(key)} as a key`)
@@ -44,7 +44,7 @@ function fieldsOf(value: object, path: string): [string, unknown][] {
   })
 }
 
-/** What an object is that is no JSON, and the way out. */
+/** Describes a value that is not JSON, with the way out. */
 export function notJson(value: object): string | undefined {
   const name = nameOf(value)
   if (Array.isArray(value)) {

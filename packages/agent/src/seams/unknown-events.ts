@@ -16,32 +16,32 @@ export const EVENTS: readonly string[] = Object.freeze([
 
 const SPACES = ['agent', 'tools', 'llm', 'session', 'loader', 'skills'] as const
 
-/** Words in front of the slash that are no name of an app's own, and that one may take for ours. */
+/** Prefixes that are easily mistaken for ours, and unlikely to be an app's own. */
 const LIKE_OURS: ReadonlySet<string> = new Set([
   'agent', 'tool', 'llm', 'session', 'model', 'turn', 'step', 'prompt', 'call', 'headrace', 'hook', 'seam', '',
 ])
 
-/** Events whose name behind the slash, which has two words, says enough; `request-error` is many an app's. */
+/** Events that two words behind the slash identify by themselves; `request-error` does not: apps use it too. */
 const TELLING = [
   'agent/prompt-submit', 'agent/pre-step', 'agent/session-prefix', 'agent/request-messages', 'agent/turn-stopping',
   'tools/pre-execute', 'tools/post-execute',
 ]
 
-/** Of those, the ones that are nobody's but ours, whatever stands in front of the slash. */
+/** Those that no app would use for its own, whatever the prefix. */
 const OWN_WORDS: ReadonlySet<string> = new Set(TELLING.slice(0, 5).map((event) => plain(tailOf(event))))
 
-/** What other harnesses call the same moment, where the words are others. */
+/** Names of the same hook in other agent frameworks. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   SessionStart: 'agent/session-prefix', PreCompact: 'agent/pre-step', Stop: 'agent/turn-stopping', SubagentStop: 'agent/turn-stopping',
 }
 
-/** Words that say the same in a name with `pre` or `post`; those without a meaning of their own say nothing. */
+/** Synonyms in names of hooks; words without a meaning of their own map to nothing. */
 const SAME_WORDS: Readonly<Record<string, string>> = {
   before: 'pre', after: 'post', use: 'execute', call: 'execute', run: 'execute', exec: 'execute', execution: 'execute',
   submission: 'submit', stop: 'stopping', end: 'stopping', on: '', hook: '', user: '', headrace: '', agent: '',
 }
 
-/** Once each, whichever agent is the first to tell. */
+/** Each listener is reported once, by whichever agent comes first. */
 const told = new WeakSet<Hook>()
 
 /** Reports listeners of events that nobody dispatches: Cordis takes any name, and a deny rule under a mistyped one denies nothing. */
@@ -60,7 +60,7 @@ export function reportUnknownEvents(root: Context, agent: string, reporter: Repo
   }
 }
 
-/** What was meant by a name that is no event; `undefined` where it may be an event of somebody's own. */
+/** A suggestion for an unknown event name; `undefined` where it may be an app's own event. */
 function meantBy(event: string): string | undefined {
   const meant = ELSEWHERE[event] ?? sameName(event) ?? sameWords(event) ?? sameTail(event)
   if (meant !== undefined) return `; did you mean ${JSON.stringify(meant)}?`
@@ -111,7 +111,7 @@ function lettersOf(name: string): string {
   return plain(name).replaceAll(' ', '')
 }
 
-/** A name without what people write now so, now so: case, `_`, `-`, `.`, `:` and `/`, camel case, the plural. */
+/** A name without its spelling variants: case, separators, camel case, the plural. */
 function plain(name: string): string {
   const words = name.replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase().split(/[^a-z0-9]+/)
   return words.map((word) => word.replace(/(?<=..)s$/, '')).join(' ').trim()

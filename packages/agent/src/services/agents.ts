@@ -23,9 +23,9 @@ declare module 'cordis' {
 export type ContributionSource<A extends unknown[]> = ContributionInput | ((...args: A) => Output | Promise<Output>)
 type Output = ContributionInput | readonly ContributionInput[] | undefined | null
 
-/** `ctx.agents`: makes agents, and has the words that most plugins need over the seams. */
+/** `ctx.agents`: creates agents, and has shorthands for the seams that most plugins need. */
 export interface AgentsService {
-  /** Config for agents that say nothing else; goes with the caller's plugin. @throws ConfigError */
+  /** Default config of agents; removed with the caller's plugin. @throws ConfigError */
   default(config: Partial<CallConfig>): () => void
   /** Begins a session and drives it. @throws SessionExistsError, StoreError, ConfigError */
   create(options?: CreateOptions): Promise<Agent>
@@ -64,9 +64,9 @@ export interface AgentsService {
 
 type Places = [prefix: KeyedRegistry, before: KeyedRegistry, after: KeyedRegistry]
 
-/** The service; what it makes and holds stays in this closure (L1, L14). */
+/** The service; its agents and registries stay in this closure (L1, L14). */
 export function agentsService(parts: Omit<AgentsOptions, 'ctx' | 'settings'>): new (ctx: Context, settings: Settings) => Service & AgentsService {
-  // Of the fiber that runs: there is one for each class that this gives.
+  // Set by the running fiber; each class made here has one fiber.
   let agents: Agents
   const [prefix, before, after] = ['prefix', 'before', 'after'].map((place) => new KeyedRegistry(`ctx.agents.${place}`, `contribution to ${place}`)) as Places
   return class AgentsOfApp extends Service implements AgentsService {
@@ -147,7 +147,7 @@ function contribute<C>(
   const place = keys.place(ctx, given, { content: what, allows: isPlainObject })
   const { key, order } = place
   const { content } = given
-  // Judged now, not at the first turn.
+  // Checked now, not at the first turn.
   if (isPlainObject(content)) checkContribution(content, place)
   return ctx.effect(function* () {
     yield keys.take(place)

@@ -7,14 +7,14 @@ type LogMessage = Parameters<typeof Logger.format>[1]
 
 /** Cordis' level of warnings; that of errors is below. */
 const WARN = 1
-/** Milliseconds that a plugin may wait for a service before that is told. */
+/** Milliseconds that a plugin may wait for a service before that is reported. */
 const PATIENCE = 5_000
 /** Characters of a line. */
 const LONGEST = 2_000
 /** On an exporter of ours: it does not count as the app's own. */
 const kHeard = Symbol.for('headrace.heard')
 
-/** The newest message that was told, by the log's own list of exporters: one that loads again does not tell twice. */
+/** The last message written, by log: after a reload nothing is written twice. */
 const told = new WeakMap<object, number>()
 
 /**
@@ -51,7 +51,7 @@ function lineOf(exporter: Exporter, message: LogMessage): string {
   return `headrace: ${message.type === 'error' ? 'error' : 'warning'}: ${line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line}`
 }
 
-/** Tells each plugin that goes on waiting for a service, once: it says nothing by itself. */
+/** Warns once of each plugin that keeps waiting for a service: Cordis says nothing about it. */
 function watchWaiting(ctx: Context): void {
   const since = new WeakMap<Fiber, number>()
   const seen = new WeakSet<Fiber>()

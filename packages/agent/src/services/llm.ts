@@ -36,7 +36,7 @@ export interface LlmService {
   stream(request: Request): AsyncIterable<Chunk>
 }
 
-/** @throws AgentError, in JavaScript too: no model could name it, or nothing could be sent to it */
+/** @throws AgentError for a name that no model can have, or an adapter without `stream()` */
 function checkAdapter(plugin: string, name: unknown, adapter: unknown): void {
   const problem = typeof name !== 'string' || name === '' || name.includes('/')
     ? `the name of an adapter is what models have in front of the first slash, not ${typeof name === 'string' ? JSON.stringify(name) : describe(name)}`
@@ -58,7 +58,7 @@ function checkRequest(call: string, request: unknown): void {
   if (!isA(signal, AbortSignal)) fail('its signal is no AbortSignal')
 }
 
-/** The service over a registry, which nothing but this closure holds (L1). */
+/** The service of a registry; only this closure holds the registry (L1). */
 export function llmService(registry: AdapterRegistry): new (ctx: Context) => Service & LlmService {
   const { adapters } = registry
   return class Llm extends Service implements LlmService {

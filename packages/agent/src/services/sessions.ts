@@ -36,7 +36,7 @@ const METHODS = namesOf<Omit<SessionStore, 'location'>>({
   putBlob: true, getBlob: true,
 })
 
-/** @throws AgentError that says what is missing: it would be heard of at the first prompt, or at the first letter */
+/** @throws AgentError that names the missing methods: otherwise the first prompt or letter would fail */
 function checkStore(plugin: string, store: unknown): void {
   const fail = (problem: string): never => {
     throw new AgentError('STORE_INVALID', `plugin ${plugin}: ctx.sessions.store() ${problem}`)

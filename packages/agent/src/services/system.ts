@@ -19,7 +19,7 @@ export interface SystemService {
   section(section: SystemSection): () => void
 }
 
-/** The service over a registry, which nothing but this closure holds (L14). */
+/** The service of a registry; only this closure holds the registry (L14). */
 export function systemService({ entries, keys }: SystemRegistry): new (ctx: Context) => Service & SystemService {
   return class System extends Service implements SystemService {
     constructor(ctx: Context) {

@@ -53,7 +53,7 @@ function checkTool(plugin: string, definition: unknown): void {
   if (timeout !== undefined && !(typeof timeout === 'number' && timeout > 0)) wrong(`has timeout: a number of milliseconds, not ${describe(timeout)}`)
 }
 
-/** The service over a registry, which nothing but this closure holds (L14). */
+/** The service of a registry; only this closure holds the registry (L14). */
 export function toolsService(registry: ToolRegistry): new (ctx: Context) => Service & ToolsService {
   return class Tools extends Service implements ToolsService {
     constructor(ctx: Context) {

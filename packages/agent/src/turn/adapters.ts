@@ -7,22 +7,22 @@ import { disown, isObject } from '../seams/guards.ts'
 /** The adapters that are registered; lets a request of a session leave once, and only when its log holds it (L1). */
 export class AdapterRegistry {
   readonly adapters = new Map<string, { readonly adapter: Adapter; readonly plugin: string }>()
-  /** What went out as a key, with any request. */
+  /** Keys that were sent with any request. */
   readonly keys = new Keys()
   /** Requests that a loop logged and may send, once each. */
   private readonly issued = new WeakMap<Request, Blobs>()
 
-  /** Allows a request that is in the log to leave, once. */
+  /** Allows a logged request to be sent, once. */
   issue(request: Request, blobs: Blobs): void {
     this.issued.set(request, blobs)
   }
 
-  /** Its attempt is over: it may not leave any more, though nobody sent it. */
+  /** Its attempt is over: it must not be sent any more, even if nobody has sent it. */
   revoke(request: Request): void {
     this.issued.delete(request)
   }
 
-  /** Says why nothing can be sent to a provider; `undefined` where it can. */
+  /** Why nothing can be sent to a provider; `undefined` where it can. */
   refusal(provider: string): string | undefined {
     if (this.adapters.has(provider)) return undefined
     const known = [...this.adapters.keys()]

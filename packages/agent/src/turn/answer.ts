@@ -6,7 +6,7 @@ import { toChunk } from './chunk.ts'
 type Draft<B> = { -readonly [K in keyof B]: B[K] }
 type DraftBlock = Draft<TextBlock> | Draft<ReasoningBlock> | Draft<ToolCallBlock>
 
-/** What an answer was besides its message. */
+/** What an answer had besides its message. */
 interface Told {
   readonly usage?: Usage
   readonly wire?: Digest
@@ -24,7 +24,7 @@ export class AnswerDraft {
   response: { readonly id?: string; readonly model?: string } | undefined
   private readonly blocks: DraftBlock[] = []
   private readonly calls = new Map<number, Draft<ToolCallBlock>>()
-  /** Places in the message's content: of the blocks that will stand in it, in the order in which they began to. */
+  /** Indexes into the message's content, in the order in which the blocks began. */
   private readonly places = new Map<DraftBlock, number>()
   private said: Omit<AnswerPiece, 'dispatch'> | undefined
   private size = 0

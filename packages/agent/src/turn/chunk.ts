@@ -5,8 +5,8 @@ import { isObject } from '../seams/guards.ts'
 const REASONS: readonly string[] = ['stop', 'tool-calls', 'length', 'refusal', 'other'] satisfies readonly FinishReason[]
 
 /**
- * A chunk in a copy of ours: what a stream gives is the adapter's, or a listener's, who may write to it later. Of a type that nobody
- * knows: `undefined`.
+ * Copies a chunk: the adapter or a listener that produced it may modify it later. A chunk of an unknown
+ * type gives `undefined`.
  *
  * @throws TypeError that names what is wrong; JsonError
  */
@@ -50,7 +50,7 @@ function toCall(given: Record<string, unknown>): Chunk {
   } as const))
 }
 
-/** What a provider left out, or told as what is no number, is 0: an answer that was paid for must not be lost over it. */
+/** A usage field that is missing or not a number is 0: a paid answer must not be lost over it. */
 function toUsage(given: unknown): Usage {
   const { input, cached, written, output, reasoning } = isObject(given) ? given : {}
   const count = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0)
@@ -63,12 +63,12 @@ function toUsage(given: unknown): Usage {
   }
 }
 
-/** A proof that is none is left out; the answer stands. */
+/** An invalid wire digest is dropped; the answer stands. */
 function isDigest(value: unknown): boolean {
   return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
 }
 
-/** What made a body; left out where it does not say its name. */
+/** Which adapter made the body; dropped where it has no name. */
 function toAdapter(given: unknown): AdapterRecord | undefined {
   if (!isObject(given)) return undefined
   const [name, version] = [textOf(given.name), textOf(given.version)]
@@ -79,7 +79,7 @@ function toAdapter(given: unknown): AdapterRecord | undefined {
       )
 }
 
-/** What a provider calls its things, no longer than a name is. */
+/** A provider's identifier, bounded in length. */
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value.toWellFormed().slice(0, 200).toWellFormed() : undefined
 }

@@ -1,7 +1,7 @@
 import { type CallConfig, type Owner, copyJson, resolveModel, toConfig, toConfigPatch } from '@headrace/message'
 import type { OwnedConfig, Session } from '@headrace/session'
 
-/** A config in which the given fields are another's; frozen, for listeners see it. @throws ConfigError for a model of no provider */
+/** Merges a patch into a config; frozen, since listeners see it. @throws ConfigError for a model without a provider */
 export function withFields(base: OwnedConfig, fields: Partial<CallConfig>, owner: Owner): OwnedConfig {
   const names = Object.keys(fields)
   if (names.length === 0) return base
@@ -22,7 +22,7 @@ export class ConfigSeed {
   private readonly explicit: Partial<CallConfig>
   private readonly patches: { readonly fields: Partial<CallConfig>; readonly owner: Owner }[] = []
   private taken = 0
-  /** The last config that was found to be whole. */
+  /** The last config that was complete. */
   private checked: { readonly given: CallConfig; readonly config: CallConfig } | undefined
   private first = true
 
@@ -40,7 +40,7 @@ export class ConfigSeed {
     this.patches.push({ fields, owner })
   }
 
-  /** The fields of one prompt's config, its model whole. @throws ConfigError where a model names no provider, and there is none to keep */
+  /** The fields of one prompt's config, its model complete. @throws ConfigError where a model names no provider and there is none to keep */
   check(fields: Partial<CallConfig>): Partial<CallConfig> {
     return resolveModel(fields, this.folded().config.model, 'prompt')
   }
@@ -76,7 +76,7 @@ export class ConfigSeed {
     return withFields(withFields(logged, missing, 'app'), this.explicit, 'app')
   }
 
-  /** The seed that was given last is in the log now; a patch that came since waits for the next request. */
+  /** The last seed is in the log now; patches made since wait for the next request. */
   settle(): void {
     this.first = false
     this.patches.splice(0, this.taken)

@@ -25,7 +25,7 @@ export interface Framing {
   readonly owners: { readonly before: readonly string[]; readonly after: readonly string[] }
 }
 
-/** `before = [head, …]`, `after = […, tail]`: the head opens what is not frozen, the tail has the last word. */
+/** `before = [head, …]`, `after = […, tail]`: the head comes first after the frozen prefix, the tail comes last. */
 export function frame(pieces: Pieces, context: RunContext | undefined): Framing {
   const [before, after] = [wireOrder(pieces.before), wireOrder(pieces.after)]
   const head = context?.headMessage ? [context.headMessage] : []

@@ -28,7 +28,7 @@ export interface RunningTurn {
   clock?: Countdown | undefined
   requests: number
   context?: RunContext | undefined
-  /** The context's weight, taken once. */
+  /** The context's size, counted once. */
   weight?: ContextWeight | undefined
   /** The terms of the last budget decision, for `step/end`. */
   weighed?: { readonly budget?: Readonly<Record<string, number>> }
@@ -37,7 +37,7 @@ export interface RunningTurn {
 /** What the loop needs of the agent whose turns it runs. */
 export interface TurnHost {
   readonly id: string
-  /** Where plugins are looked for that are still loading. */
+  /** Searched for plugins that are still loading. */
   readonly root: Context
   readonly session: Session
   readonly settings: Settings
@@ -57,17 +57,17 @@ export interface TurnHost {
   running: RunningTurn | undefined
   /** Reads what tools give back. */
   readonly outcomes: Outcomes
-  /** Tells whoever follows the turn what the log does not hold. */
+  /** Sends followers of the turn what the log does not hold. */
   tell(event: ToolStart): void
   /** The agent as a plugin sees it. */
   view(plugin: string): Agent
-  /** Takes a prompt's handle into the turn; gives the turn its own where no prompt woke it. */
+  /** Attaches the prompt's handle to the turn; creates one where no prompt woke it. */
   follow(prompt: number | undefined): void
   /** What the answer to a prompt must be. */
   outputOf(prompt: number): Parameters | undefined
   /** Takes back a prompt that waits. */
   withdraw(prompt: number, reason: string): void
-  /** Ends the turn, in the frame of the last look at what is owed. Who waits for it is told by {@link settleTurn}, when that is durable. */
+  /** Ends the turn, in the same frame as the last check of what is owed. {@link settleTurn} resolves its handles once that is durable. */
   endTurn(reason: TurnReason, error?: ErrorRecord): void
   /** Leaves the turn open in the log, for a resume to go on with. */
   parkTurn(why: ParkedError): void

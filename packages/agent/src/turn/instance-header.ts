@@ -4,7 +4,7 @@ import type { Reporter } from '../seams/report.ts'
 import type { ConfigSeed } from './config-seed.ts'
 import { LateListeners, type Prefix, recordedPrefix } from './prefix.ts'
 
-/** What one loop instance brings to its headers: the seed of its config (L6), its prefix (L5), and its one snapshot (L13). */
+/** The state that one loop instance needs for its headers: config seed (L6), prefix (L5), and its one snapshot (L13). */
 export class InstanceHeader {
   readonly seed: ConfigSeed
   prefix: Prefix | undefined
@@ -33,7 +33,7 @@ export class InstanceHeader {
     this.anchored = true
   }
 
-  /** A listener that comes too late to say what the prefix should be is reported by name. */
+  /** Reports by name a listener that was registered too late for the prefix. */
   reportLate(listeners: readonly Hook[]): void {
     this.late.report(this.prefix, listeners)
   }

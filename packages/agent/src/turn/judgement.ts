@@ -36,7 +36,7 @@ export async function judgeCall(
   try {
     const { decision, by, over } = await host.seams.preExecute(turn, call, own)
     if (decision === 'allow') {
-      // A listener that did not ask what others say took it upon itself.
+      // A listener that did not call next() decided alone.
       if (by !== undefined && (over || entry.definition.ask) && (over || await own() !== 'allow')) note(ownerOf(by, 'tools/pre-execute'), 'allow')
       return decision
     }
@@ -115,7 +115,7 @@ async function ownDecision(
   }
 }
 
-/** A question is made in the time that a listener has. */
+/** Making a question is bounded by the time that a listener has. */
 async function inTime<T>(limit: number, signal: AbortSignal, question: T | Promise<T>): Promise<T> {
   if (!(question instanceof Promise)) return question
   const late = abortController()

@@ -21,7 +21,7 @@ import { reportUnknownEvents } from '../seams/unknown-events.ts'
 /** The loop. It reads like its picture in the design, top to bottom. */
 export class Loop {
   private readonly host: TurnHost
-  /** This instance has waited for the plugins that were loading when it began. */
+  /** True once this instance has waited for the plugins that were loading when it began. */
   private ready = false
 
   constructor(host: TurnHost) {
@@ -37,7 +37,7 @@ export class Loop {
     try {
       await this.answer(running)
     } catch (error) {
-      // The step is still open: the log refused its end, so it would refuse the turn's too. Whoever drives tells why.
+      // The step is still open: the log refused its end, and would refuse the turn's too. The driver reports why.
       if (host.session.ledger.turn?.step) throw error
       const [reason, record] = verdict(error)
       const parked: unknown = running.turn.signal.reason
@@ -52,7 +52,7 @@ export class Loop {
 
   private startTurn(): RunningTurn {
     const { host, host: { session } } = this
-    // Left by a store that failed for a while.
+    // Left open while the store failed.
     if (session.ledger.turn?.step) session.closeStep('error')
     const open = session.ledger.turn
     const [queued] = session.ledger.queue
@@ -79,7 +79,7 @@ export class Loop {
       if (typeof submitted === 'string') return host.endTurn('blocked', { code: 'BLOCKED', message: submitted })
       session.append(submitted)
     }
-    // Asked of the session each time: after an append that it refused, its ledger is another one.
+    // Read from the session each time: a refused append replaces its ledger.
     const waits = (): boolean => session.ledger.owed || session.ledger.queue.some((queued) => queued.steer)
     for (let again = false; again || waits(); ) {
       await this.takeSteers(turn)
@@ -90,7 +90,7 @@ export class Loop {
       again = (await this.step(running, next)) === 'restep'
       const wanted = !again && !waits() && prompt !== undefined ? host.outputOf(prompt) : undefined
       if (wanted) checkOutput(session, wanted)
-      // Nothing is owed any more, unless one of these steers; then the loop looks once more, and ends in the frame of that look.
+      // Nothing is owed unless one of these steers: then the loop checks once more, and ends in the frame of that check.
       if (!again && !waits()) await seams.turnStopping(turn)
       if (turn.signal.aborted) throw cancelled(turn.signal)
     }
@@ -103,7 +103,7 @@ export class Loop {
     running.weight = running.context && host.budget?.weigh(running.context)
   }
 
-  /** A prompt through `agent/prompt-submit`. Returns what it is in the history, its contexts behind it, for one append; or why it was blocked. */
+  /** Runs a prompt through `agent/prompt-submit`. Returns its message and contexts, for one append; or why it was blocked. */
   private async submit(turn: Turn, queued: QueuedPrompt): Promise<string | readonly EventDraft[]> {
     const submitted = await this.host.seams.promptSubmit(turn, Object.freeze({ input: queued.input, steer: queued.steer }))
     if ('block' in submitted) return submitted.block
@@ -134,7 +134,7 @@ export class Loop {
     try {
       host.header.prefix ??= await this.composePrefix(turn)
       const answered = await this.attempts(running, number, at)
-      // The lower half of the picture, from tools/pre-execute on, is calls.ts.
+      // The rest of a step, from tools/pre-execute on, is in calls.ts.
       if (answered !== 'restep') await new CallBatch(host, turn, at.tools, answered).run()
       const reason = answered === 'restep' ? 'restep' : 'done'
       session.closeStep(reason, running.weighed)
@@ -159,7 +159,7 @@ export class Loop {
     return { seq, history, system, tools }
   }
 
-  /** A composition that is cancelled or throws is not kept (L5). */
+  /** A cancelled or failed composition is discarded (L5). */
   private async composePrefix(turn: Turn): Promise<Prefix> {
     const { seams } = this.host
     const listeners = seams.listeners('agent/session-prefix')
@@ -199,7 +199,7 @@ export class Loop {
     }
   }
 
-  /** Why a request is not even sent: nobody to send it to, or it does not fit. */
+  /** Why a request cannot be sent: no such provider, or it does not fit. */
   private refusal(running: RunningTurn, header: EpochHeader, { history }: Boundary): Failure | undefined {
     const { llm, budget, id } = this.host
     const message = llm.refusal(splitModel(header.config.model).provider)
@@ -217,7 +217,7 @@ export class Loop {
     const { anchor } = host.header
     const events = session.append([
       () => host.contexts.owed(turn, running.context),
-      // An instance's first header is its own (L13): where a substitute comes first, what it stands in for is said ahead of it.
+      // An instance's first header is its own snapshot (L13): where a substitute comes first, the config that it replaces is logged before it.
       () => (base && anchor ? session.headers.owed(base, anchor) : undefined),
       () => session.headers.owed(header, base ? undefined : anchor, substitute),
       (): EventDraft => ({
@@ -230,7 +230,7 @@ export class Loop {
     ])
     const dispatch = events.at(-1) as SessionEvent<'request/dispatch'>
     host.header.settle()
-    // A substitute alone leaves the seed unsaid.
+    // A substitute alone does not log the seed.
     if (!base || anchor) host.header.seed.settle()
     session.checkDispatch(dispatch)
     await session.flush()
@@ -239,7 +239,7 @@ export class Loop {
     return this.receive(running, request, at.seq)
   }
 
-  /** The answer, piece by piece. What came before a cancel is kept; what came before a failure is not, for it will come again. */
+  /** Receives the answer. What came before a cancel is kept; what came before a failure is not, since the retry sends it again. */
   private async receive({ turn, context }: RunningTurn, request: Request, boundary: number): Promise<number | Failure> {
     const { host, host: { session, seams, llm } } = this
     const dispatch = request.dispatch!
@@ -259,7 +259,7 @@ export class Loop {
     } catch (error) {
       if (turn.signal.aborted) {
         const said = draft.message(boundary, repaired)
-        // What is parked is asked again, as after a kill.
+        // A parked request is sent again at the resume, as after a kill.
         const kept: EventDraft[] = said.content.length > 0 && !isA(turn.signal.reason, ParkedError) ? [{ type: 'assistant/message', data: { message: said, dispatch, interrupted: true } }] : []
         session.append([{ type: 'request/end', data: { dispatch, outcome: 'aborted', ...draft.told } }, ...kept])
         throw cancelled(turn.signal)

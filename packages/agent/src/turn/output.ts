@@ -4,10 +4,10 @@ import { AgentError } from '../contract/error.ts'
 import { answerText } from './answer-text.ts'
 import type { Parameters } from './parameters.ts'
 
-/** Signs what the loop tells the model of an answer that does not fit. */
+/** The owner of the loop's message about an answer that does not fit. */
 const OUTPUT_OWNER = 'loop/output'
 
-/** What the newest answer of a turn comes to, or why it does not fit. */
+/** The parsed value of a turn's newest answer, or why it does not fit. */
 export type Output = { readonly value: unknown } | { readonly problem: string }
 
 /** Reads the newest answer since an event as JSON of a schema. */

@@ -16,7 +16,7 @@ export interface Parameters {
 
 const OPTIONS = { strict: false, allErrors: true, validateFormats: false, logger: false } as const
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
-/** Judges schemas, and compiles none. */
+/** Validates schemas, and compiles none. */
 const judge = new Ajv2020(OPTIONS)
 
 /** @throws AgentError where the schema is neither a Standard Schema with JSON Schema nor JSON Schema of an object */
@@ -90,9 +90,9 @@ function fromJsonSchema(at: string, parameters: JsonObject, whole: Whole): Param
 function compile(schema: JsonObject): ValidateFunction {
   const { $schema = DIALECT, $async } = schema
   if ($async !== undefined) throw new TypeError('it has $async, and arguments are checked at once')
-  // One of an older draft, as many servers give, is taken by its words.
+  // A schema of an older draft, which many servers send, is accepted where its keywords are known.
   if ($schema === DIALECT) void judge.validateSchema(schema, true)
-  // One instance for all would keep what it compiled, and its `$id`, of plugins that left too.
+  // A shared instance would keep compiled schemas, and their `$id`, of unloaded plugins.
   return new Ajv2020({ ...OPTIONS, validateSchema: false }).compile(schema)
 }
 

@@ -8,7 +8,7 @@ import type { Reporter } from '../seams/report.ts'
 export interface Prefix {
   readonly messages: readonly Message[]
   readonly owners: readonly Owner[]
-  /** Who was asked for it; absent where it is the recorded one of a fork's parent. */
+  /** The listeners that composed it; absent where it is the recorded prefix of a fork's parent. */
   readonly listeners?: ReadonlySet<Hook>
 }
 
@@ -21,13 +21,13 @@ export function prefixOf(pieces: readonly Piece[], listeners: readonly Hook[]): 
   }
 }
 
-/** The prefix that the log's last request had; none where it has no request yet. */
+/** The prefix of the log's last request; none before the first request. */
 export function recordedPrefix(session: Session): Prefix | undefined {
   const { header } = session.headers
   return header && { messages: header.prefix ?? [], owners: header.owners.prefix ?? [] }
 }
 
-/** Tells listeners that come too late to say what the prefix should be, once each, by name. */
+/** Reports listeners that were registered too late for the prefix, once each, by name. */
 export class LateListeners {
   private readonly told = new WeakSet<Hook>()
   private readonly reporter: Reporter

@@ -9,7 +9,7 @@ import type { Reporter } from '../seams/report.ts'
 
 /** The RunContexts of a session: what is true for a turn, and what of it the log has. */
 export class RunContexts {
-  /** What the session's events have told so far. */
+  /** The contexts logged so far. */
   readonly log = new ContextLog()
   private readonly session: Session
   private readonly reporter: Reporter

@@ -18,7 +18,7 @@ export async function pull(stream: AsyncIterable<Chunk>, signal: AbortSignal, ta
       take(result.value)
     }
   } catch (error) {
-    // Not awaited: a stream that ignores the signal must not hold the turn.
+    // Not awaited: a stream that ignores the signal must not block the turn.
     iterator.return?.()?.then(undefined, () => undefined)
     throw error
   } finally {

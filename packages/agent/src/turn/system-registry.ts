@@ -46,7 +46,7 @@ export class SystemRegistry {
     return snapshot
   }
 
-  /** Drops what was kept of an agent that is gone. */
+  /** Drops the cache of an agent that was disposed. */
   forget(agent: string): void {
     this.last.delete(agent)
   }

@@ -56,7 +56,7 @@ export class ToolRegistry {
     return this.entries.has(entry)
   }
 
-  /** In order of name (code units). A tool that means what the log has recorded under its name keeps the recorded text. */
+  /** Sorted by name (code units). A tool with the same meaning as the recorded one keeps the recorded text. */
   snapshot(agent: string, recorded: readonly ToolSchema[] | undefined, choice?: ToolChoice): ToolsSnapshot {
     const last = this.last.get(agent)
     if (last && last.version === this.version && (last.recorded === recorded || last.snapshot.tools === recorded)) return last.snapshot
@@ -75,7 +75,7 @@ export class ToolRegistry {
     return snapshot
   }
 
-  /** Drops what was kept of an agent that is gone. */
+  /** Drops the cache of an agent that was disposed. */
   forget(agent: string): void {
     this.last.delete(agent)
   }

@@ -20,7 +20,7 @@ export async function drive(output: ToolOutput | Yielding, signal: AbortSignal, 
       if (signal.aborted) throw cancelled(signal)
     }
   } finally {
-    // Not awaited: one that waits for what never comes must not hold the turn.
+    // Not awaited: a generator that never settles must not block the turn.
     output.return(undefined).then(undefined, () => undefined)
   }
 }
