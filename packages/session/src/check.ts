@@ -22,7 +22,7 @@ export function checkEvent(value: unknown): SessionEvent {
   const data = check.object(event, 'data')
   if (event.required === true) checkKnown(check, event, type, data)
   else if (event.required !== undefined) check.fail('required', 'must be true or absent')
-  // Else another reader would pass over it, and rebuild something else (L1).
+  // Otherwise a reader that skips it would rebuild another request (L1).
   else if (REQUIRED_TYPES.has(type)) check.fail('required', `must be true for a ${type}`)
   checkData(check, type, data)
   check.digests(data, 'blobs')
@@ -38,7 +38,7 @@ export function unknownField(event: SessionEvent): string | undefined {
   return undefined
 }
 
-/** An event that is `required` has nothing that is not known here. */
+/** An event marked `required` has no unknown fields. */
 function checkKnown(check: FieldCheck, event: Fields, type: string, data: Fields): void {
   if (!Object.hasOwn(CORE_FIELDS, type)) check.tooNew(`its type ${JSON.stringify(type)} is required to read this log`)
   const known = CORE_FIELDS[type as keyof typeof CORE_FIELDS]

@@ -4,8 +4,8 @@ import type { Ledger } from './ledger.ts'
 import { letterOf } from './store/letter.ts'
 
 /**
- * Compares what events say of their place, and of other events, with where they stand: what no fold needs, and what is wrong in a log that
- * was put together. Feed it each event in front of the fold that `ledger` is of.
+ * Compares the coordinates in events with their position in the log: no fold needs them, and they are wrong in a log that
+ * was assembled by hand. Feed it each event before the fold that owns `ledger`.
  */
 export class Coordinates {
   /** The attempt of the open step's last dispatch, and its dispatches that ended. */
@@ -51,7 +51,7 @@ export class Coordinates {
     if (attempt !== undefined && attempt <= last) throw new LogError(`it says attempt ${attempt}, behind attempt ${last}`, seq, 'LOG_DIFFERS')
   }
 
-  /** In a step without a dispatch it is nobody's: such a log was written by hand. */
+  /** In a step without a dispatch it belongs to no request: such a log was written by hand. */
   private answer({ seq, data: { dispatch } }: SessionEvent<'assistant/message'>): void {
     if (this.attempts.size === 0) return
     if (!this.attempts.has(dispatch)) throw new LogError(`it answers event ${dispatch}, which is no dispatch of its step`, seq, 'LOG_DIFFERS')

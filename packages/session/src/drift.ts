@@ -1,7 +1,7 @@
 import { type Owner, sameJson } from '@headrace/message'
 import { type EpochHeader, HEADER_FIELDS } from './header.ts'
 
-/** A difference between two headers: the field, the item in it, who owns it, and what became of it. */
+/** A difference between two headers: the field, the item in it, its owner, and how it changed. */
 export interface Drift {
   readonly field: (typeof HEADER_FIELDS)[number]
   /** Name of the config field or tool; number of the section or message, from 0. */
@@ -46,7 +46,7 @@ function sameItem(a: Item, b: Item): boolean {
   return a.key === b.key && sameJson(a.value, b.value)
 }
 
-/** An owner by name; not what every object has by that name. */
+/** An owner by its own key, never an inherited property. */
 function keyedOwner(owners: Readonly<Record<string, Owner>> | undefined, name: string): Owner {
   return (owners && Object.hasOwn(owners, name) ? owners[name] : undefined) ?? 'loop'
 }
@@ -63,7 +63,7 @@ function itemsOf(header: EpochHeader, field: (typeof HEADER_FIELDS)[number]): re
   }
 }
 
-/** The system prompt cut into its sections again; one without recorded sections is one of the loop's. */
+/** Splits the system prompt into its sections; one without recorded sections is a single section of the loop. */
 export function sectionsOf(header: Pick<EpochHeader, 'system' | 'owners'>): readonly { readonly owner: Owner; readonly text: string }[] {
   const { system = '', owners } = header
   const sections = owners.system ?? (system === '' ? [] : [{ owner: 'loop', length: system.length }])

@@ -10,7 +10,7 @@ export class LogError extends HeadraceError {
   }
 }
 
-/** Codes of what is no damage: the log is as it was written, by a headrace that this one is too old, or too new, to read. */
+/** Codes that mean no damage: the log was written by a version of headrace that this one cannot read. */
 export const OTHER_VERSION: ReadonlySet<string> = new Set(['LOG_VERSION', 'LOG_UNKNOWN_REQUIRED'])
 
 /** The session is leased by another writer (L18). `holder` says who, e.g. `pid 4711 on host since …`. */

@@ -44,13 +44,13 @@ export type StepReason = 'done' | 'error' | 'restep' | 'cancelled' | 'lost'
 /** How a call ended. Without a result of its own it was `not-started`, or its outcome is `unknown` (L16). */
 export type CallOutcome = 'done' | 'error' | 'denied' | 'not-started' | 'unknown'
 
-/** The call that a session was made for, in the session that made it. */
+/** The call of the parent session that a session was created for. */
 export interface Under {
   readonly session: string
   readonly call: CallRef
 }
 
-/** Which tools a session has of its app's: some by name, or all but some. */
+/** Which of the app's tools a session has: only some, or all but some. */
 export type ToolChoice = { readonly only: readonly string[] } | { readonly without: readonly string[] }
 
 /** The first event of a log: what it is, who wrote it, and what was given when the session was created. */
@@ -67,12 +67,12 @@ export interface SessionOpen {
   /** Where a fork comes from, and the seq of the last event that was copied. */
   readonly parent?: string
   readonly at?: number
-  /** The session that the first of its parents began as: what providers' caches are told belongs together. */
+  /** The first session of its line of forks: providers' caches are keyed by it. */
   readonly root?: string
   /** The messages that the history begins with. */
   readonly seed?: readonly Message[]
   readonly under?: Under
-  /** The maker's word for it, e.g. `subagent`. */
+  /** What kind of session it is, in the creator's words, e.g. `subagent`. */
   readonly kind?: string
   readonly title?: string
   readonly tools?: ToolChoice
@@ -85,11 +85,11 @@ export interface Queued {
   readonly owner: Owner
   readonly steer?: true
   readonly context?: Json
-  /** The sender's own name for it: the same key is accepted once. */
+  /** The sender's idempotency key: the same key is accepted once. */
   readonly key?: string
   /** The letter it came by. */
   readonly letter?: string
-  /** What differs for this prompt's turn. */
+  /** Config fields that differ for this prompt's turn. */
   readonly config?: Partial<CallConfig>
   /** JSON Schema of what the turn's answer must be. */
   readonly output?: JsonObject
@@ -116,7 +116,7 @@ export interface RequestEnd {
   readonly adapter?: AdapterRecord
   /** Milliseconds from the dispatch to the first piece of the answer. */
   readonly firstChunk?: number
-  /** What the provider calls its answer, and the model that it says it used. */
+  /** The provider's id of the answer, and the model that it reports. */
   readonly response?: { readonly id?: string; readonly model?: string }
 }
 
@@ -127,9 +127,9 @@ export interface ToolResult extends CallRef {
   readonly owner?: Owner
   readonly additionalContext?: readonly Signed<Contribution>[]
   readonly details?: Json
-  /** The last state of what the tool showed while it ran. */
+  /** The last progress that the tool showed. */
   readonly progress?: Json
-  /** It is the turn's answer: none of its batch is owed one. */
+  /** It ends the turn as its answer: the results of its batch are owed none. */
   readonly endTurn?: true
 }
 

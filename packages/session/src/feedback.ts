@@ -1,25 +1,25 @@
 import { LogError } from './error.ts'
 
-/** Listeners that answer each other's events in a row. */
+/** Most listeners that may cause each other in a row. */
 const DEEPEST = 100
-/** Appends from outside the loop that come faster than steps and `PER_MILLISECOND` allow. */
+/** Most appends from outside the loop beyond the rates below. */
 const MOST = 10_000
-/** What each step of the loop allows. */
+/** Appends that each step allows. */
 const PER_STEP = 100
-/** At this rate they may come for ever: a plugin that notes each piece of an answer is slower, a listener that answers itself is faster. */
+/** Sustained rate: a plugin that logs each piece of an answer is slower, a listener that answers itself is faster. */
 const PER_MILLISECOND = 0.5
 
-/** Bounds what listeners append in answer to what they appended, at once or later: without end, it would fill the log and the memory. */
+/** Bounds feedback loops, in which listeners answer their own appends, at once or later: they would fill log and memory. */
 export class FeedbackBound {
   private count = 0
-  /** Once it was too much, it is again until half of that has passed: a loop would go on with what little each step allows. */
+  /** Set at the bound, cleared at half of it: otherwise a loop would live on the allowance of each step. */
   private full = false
   private last = 0
 
   /**
-   * @param depth how many listeners caused each other in a row
-   * @param weight appends that this one counts for
-   * @param now in milliseconds, of a clock that does not go back
+   * @param depth number of listeners that caused each other in a row
+   * @param weight number of appends that this one counts as
+   * @param now milliseconds of a monotonic clock
    * @throws LogError
    */
   check(depth: number, weight = 1, now = performance.now()): void {
@@ -36,7 +36,7 @@ export class FeedbackBound {
     this.count = count + weight
   }
 
-  /** A step begins: whoever adds something to each is no loop of its own. */
+  /** Counts a step: appending something for each step is no feedback loop. */
   step(): void {
     this.count = Math.max(0, this.count - PER_STEP)
   }

@@ -9,7 +9,7 @@ const ROLES: ReadonlySet<unknown> = new Set<Message['role']>(['system', 'user', 
 const BLOCKS: ReadonlySet<unknown> = new Set(['text', 'reasoning', 'tool-call', 'tool-result', 'image', 'file'])
 const DIGEST = /^[0-9a-f]{64}$/
 
-/** Looks at the fields of one event; a failure names its seq and field. */
+/** Checks the fields of one event; a failure names its seq and field. */
 export class FieldCheck {
   readonly seq: number
 

@@ -5,17 +5,17 @@ import { checkVersion } from './check.ts'
 import { LogError } from './error.ts'
 import { Surface } from './surface.ts'
 
-/** All that is derived from a log, kept one event at a time: what a session, a witness and `verify` have in common. */
+/** All state derived from a log, updated event by event; shared by sessions, witnesses and `verify`. */
 export class Fold {
   readonly surface = new Surface()
   readonly headers = new HeaderFold()
   readonly ledger = new Ledger()
-  /** The session that the log began as: its own id, or that of the first of its parents. */
+  /** The root of its line of forks: the session's own id, or that of its first ancestor. */
   root = ''
   /** The seq of the next event. */
   length = 0
 
-  /** @throws LogError where the event cannot follow; the fold may be torn then, and must be made anew */
+  /** @throws LogError where the event cannot follow; the fold is inconsistent then, and must be rebuilt */
   apply(event: SessionEvent): void {
     if (event.seq !== this.length) throw new LogError(`event ${this.length} was expected here`, event.seq, 'LOG_GAP')
     if ((event.type === 'session/open') !== (event.seq === 0)) throw new LogError('a log begins with session/open, and has one', event.seq)

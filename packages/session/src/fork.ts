@@ -4,7 +4,7 @@ import { LogError } from './error.ts'
 import { Batch, type SessionStore, checkSessionId } from './store.ts'
 import { FORMAT } from './writer.ts'
 
-/** How many events are copied in one append. */
+/** Events copied in one append. */
 const CHUNK = 500
 
 /**

@@ -23,12 +23,12 @@ export class HeaderFold {
   private substituted = false
   /** The fields of each header event, by seq: one copy in memory as in the log. */
   private readonly events = new Map<number, SharedFields>()
-  /** Where each value was carried first, by field and digest; digests are computed when they are first asked for. */
+  /** The first event that carried each value, by field and digest; digests are computed lazily. */
   private readonly carriers = new Map<string, number>()
   private readonly undigested: number[] = []
 
   /**
-   * Takes in an event; all but header events are passed over. @throws LogError for a reference to nowhere, a delta
+   * Applies an event; only header events matter. @throws LogError for a dangling reference, a delta
    * without a header, a prefix delta
    */
   apply(event: SessionEvent): void {
@@ -55,11 +55,11 @@ export class HeaderFold {
     const after = this.resolve('after', delta.after, seq) as readonly Message[] | undefined
     if (delta.config) adoptJson(delta.config)
     this.header = applyHeaderDelta(this.header, { ...delta, ...(before && { before }), ...(after && { after }) })
-    // Not system and tools, of which a delta has only what changed.
+    // Not system and tools: a delta carries only what changed in them.
     if (before || after) this.carry({ before: delta.before, after: delta.after }, seq)
   }
 
-  /** The value that stands in the event, or in the one it points to. What was just parsed is ours from here on. */
+  /** The value in the event, or in the event that it refers to. A freshly parsed value is adopted without a copy. */
   private resolve(field: SharedField, value: Carried | FieldRef | undefined, seq: number): Carried | undefined {
     if (value === undefined) return undefined
     if (!isRef(value)) return adoptJson(value)
@@ -93,7 +93,7 @@ export class HeaderFold {
   owed(next: EpochHeader, anchor?: Exclude<HeaderReason, 'fallback'>, substitute?: true): HeaderDraft | undefined {
     const header = toHeader(next)
     const reason = anchor ?? (this.header ? undefined : 'initial')
-    // A substitute's config that is to stay is said again, or the baseline would not have it.
+    // A substitute's config that becomes permanent is logged again, so that the baseline has it.
     const kept: HeaderDelta | undefined = this.substituted && !substitute ? { config: header.config } : undefined
     const delta = reason ? 'fallback' : (diffHeader(this.header!, header) ?? kept)
     if (delta === undefined) return undefined

@@ -11,7 +11,7 @@ export interface SectionOwner {
   readonly length: number
 }
 
-/** Who stands behind each part of a header. Beside what the model sees, in the round trip, not in digests (L14). */
+/** The owners of each part of a header. Kept beside what the model sees: part of the round trip, not of digests (L14). */
 export interface HeaderOwners {
   readonly config?: Readonly<Partial<Record<ConfigField, Owner>>>
   readonly system?: readonly SectionOwner[]
@@ -21,7 +21,7 @@ export interface HeaderOwners {
   readonly after?: readonly Owner[]
 }
 
-/** Everything in a request that is not history, and who stands behind it. */
+/** Everything in a request that is not history, with owners. */
 export interface EpochHeader extends RequestHeader {
   readonly owners: HeaderOwners
 }
@@ -38,7 +38,7 @@ export interface FieldRef {
   readonly in: number
 }
 
-/** Why a header was written whole. */
+/** Why a whole header was written. */
 export type HeaderReason = 'initial' | 'resume' | 'fork' | 'fallback'
 
 /** `request/header`: a whole header. */
@@ -191,7 +191,7 @@ function diffSystem(base: string | undefined, next: string | undefined): SystemD
 function applySystem(base: string | undefined, delta: SystemDelta | ''): string | undefined {
   if (delta === '') return undefined
   const from = base === undefined ? [] : base.split('\n')
-  // A line kept twice would let a small log unfold without end.
+  // Reusing a line twice would let a small log expand without bound.
   if (delta.head + delta.tail > from.length) throw new LogError(`a system delta keeps ${delta.head + delta.tail} lines of ${from.length}`)
   return [...from.slice(0, delta.head), ...delta.lines, ...from.slice(from.length - delta.tail)].join('\n')
 }
@@ -215,7 +215,7 @@ function applyTools(base: readonly ToolSchema[] | undefined, delta: ToolsDelta |
   return nonEmpty([...tools.values()].sort((a, b) => byCodeUnits(a.name, b.name)))
 }
 
-/** Equal in all a model sees, and in who stands behind it; keyed owners may stand in any order. */
+/** Equal in everything a model sees, and in owners; keyed owners may be in any order. */
 export function sameHeader(a: EpochHeader, b: EpochHeader): boolean {
   return HEADER_FIELDS.every((field) => sameValue(a[field], b[field]))
     && OWNER_LISTS.every((field) => sameValue(a.owners[field], b.owners[field]))
@@ -228,14 +228,14 @@ const OWNER_LISTS = ['system', 'prefix', 'before', 'after'] as const
 /** What {@link toHeader} returned. */
 const headers = new WeakSet<EpochHeader>()
 
-/** A copy in the one spelling: empty fields absent (L10), deep-frozen, each value ours by itself. What is ours already is kept as it is. */
+/** A canonical, deep-frozen copy: empty fields absent (L10). Values that are copies of ours already are reused. */
 export function toHeader(header: EpochHeader): EpochHeader {
   if (headers.has(header)) return header
   const { config, system, tools, prefix, before, after, owners } = header
   const list = <T>(value: readonly T[] | undefined, at: string): readonly T[] | undefined => value && nonEmpty(copyList(value, at))
   const keyed = <T extends object>(value: T | undefined, at: string): T | undefined =>
     (value && Object.keys(value).length > 0 ? copyJson(value, at) : undefined)
-  // Every part is a copy of ours; the two objects that hold them are new.
+  // Every part is our copy already; only the two outer objects are new.
   const copy: EpochHeader = adoptJson(defined({
     config: copyJson(config, 'header.config'),
     system: system === undefined || system === '' ? undefined : copyJson(system, 'header.system'),

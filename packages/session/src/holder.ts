@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-/** Who holds something that one process at a time may hold (L18). For stores: plain JSON, to be kept where all processes see it. */
+/** The holder of an exclusive resource (L18). For stores: plain JSON, kept where all processes see it. */
 export interface Holder {
-  /** Never comes back: one for each time that something is taken. */
+  /** Unique for each acquisition. */
   readonly token: string
   readonly pid: number
   readonly host: string
-  /** Boot and start time of the process, so that a pid used again is not taken for it; empty where the system does not tell. */
+  /** Boot and start time of the process, to detect a reused pid; empty where the system does not tell. */
   readonly start: string
   readonly since: string
 }
@@ -29,15 +29,15 @@ export function parseHolder(text: string): Holder | undefined {
   return undefined
 }
 
-/** What this process gave back, though that could not be written down where all see it. */
+/** Tokens that this process released without being able to record that for others. */
 const givenBack = new Set<string>()
 
-/** Says that this process holds nothing by that token any more: it is no obstacle to whoever comes next here. */
+/** Marks a token as released in this process, so that the next acquisition here is not blocked. */
 export function giveUp(token: string): void {
   givenBack.add(token)
 }
 
-/** False for a process that is known to be dead, and for what this one gave back; of another machine nothing is known. */
+/** False for a process known to be dead, and for tokens released here; a holder on another machine counts as alive. */
 export function isAlive({ token, pid, host, start }: Holder): boolean {
   if (givenBack.has(token)) return false
   if (host !== hostname()) return true
@@ -61,7 +61,7 @@ function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    // A zombie has ended; only its parent has not looked yet.
+    // A zombie has exited; its parent has not waited for it yet.
     return fields[0] === 'Z' || fields[0] === 'X' ? undefined : `${readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()}/${fields[19]}`
   } catch {
     return ''

@@ -18,12 +18,12 @@ export interface OpenQuestion extends Question {
   readonly seq: number
 }
 
-/** An answer that is to count for more than its question. */
+/** An answer that is remembered beyond its question. */
 export interface RememberedAnswer extends Answered {
   readonly seq: number
 }
 
-/** For how many prompts with a key, the newest ones, the key is known. */
+/** Keys of so many newest prompts are remembered. */
 export const KNOWN_KEYS = 1_000
 
 /** The open turn, as the log has it. */
@@ -32,18 +32,18 @@ export interface OpenTurn {
   /** The seq of its `turn/start`. */
   readonly seq: number
   readonly prompt?: number
-  /** Its prompt was taken, and is not a user message yet. */
+  /** Its prompt was taken, and has not become a user message yet. */
   unsubmitted: boolean
   /** Steps started. */
   steps: number
   step: { readonly number: number; readonly boundary: number } | undefined
-  /** Why it is to end: its first `turn/cancel`. */
+  /** Its first `turn/cancel`. */
   cancelled: string | undefined
 }
 
 const TICKS: ReadonlySet<string> = new Set(['session/open', 'turn/start', 'step/start', 'step/end'])
 
-/** Stands for the boundary of a side request, which answers nothing. */
+/** The boundary of a side request, which answers nothing. */
 const SIDE = -1
 
 /** What is queued and what is owed, derived from a log one event at a time. */
@@ -56,16 +56,16 @@ export class Ledger {
   private readonly prompts = new Map<number, QueuedPrompt>()
   /** Open dispatches, by seq: their boundary. */
   private readonly dispatches = new Map<number, number>()
-  /** Seq of the newest thing that must be answered, and how far everything is answered or settled. */
+  /** Seq of the newest item that is owed an answer, and up to which seq everything is answered or settled. */
   private newestOwing = -1
   private answered = -1
-  /** The same of results: those of a batch with one that ends the turn are owed no answer. */
+  /** The same for results: a batch with one that ends the turn is owed no answer. */
   private newestResult = -1
   private resultsOf = -1
   private endedBatch = -1
   /** What the session was created with. */
   origin: SessionOpen | undefined
-  /** As it was given at first, or changed since. */
+  /** The newest title. */
   title: string | undefined
   private readonly keyed = new Map<string, KeyedPrompt>()
   private readonly letters = new Set<string>()
@@ -95,7 +95,7 @@ export class Ledger {
     return [...this.dispatches.keys()]
   }
 
-  /** Those of them that are the open step's: a side request may outlive the step it began in. */
+  /** Those that belong to the open step: a side request may outlive the step it began in. */
   get openAttempts(): readonly number[] {
     return [...this.dispatches].flatMap(([dispatch, boundary]) => (boundary === SIDE ? [] : [dispatch]))
   }
@@ -157,13 +157,13 @@ export class Ledger {
     this.prompts.set(seq, { seq, ...data, steer: data.steer === true })
     this.name(data.letter)
     if (data.key === undefined || this.isCopied(seq)) return
-    // Behind the others, also where it was known: the oldest is forgotten first.
+    // Moved to the end: the oldest is forgotten first.
     this.keyed.delete(data.key)
     this.keyed.set(data.key, { seq, ...data })
     if (this.keyed.size > KNOWN_KEYS) this.keyed.delete(this.keyed.keys().next().value!)
   }
 
-  /** True for what a fork has of its parent: it was said to that one. */
+  /** True for what a fork copied from its parent: it was addressed to the parent. */
   private isCopied(seq: number): boolean {
     return this.origin?.parent !== undefined && seq <= (this.origin.at ?? -1)
   }
@@ -172,13 +172,13 @@ export class Ledger {
     if (letter !== undefined) this.letters.add(letter)
   }
 
-  /** One for another turn is on record and changes nothing: that turn had ended when it came. */
+  /** A cancel of another turn changes nothing: that turn had ended when it came. */
   private cancel({ turn, reason, letter }: EventMap['turn/cancel']): void {
     if (this.turn?.number === turn) this.turn.cancelled ??= reason
     this.name(letter)
   }
 
-  /** The first counts; one for a question that is not open changes nothing. */
+  /** The first answer counts; an answer to a question that is not open changes nothing. */
   private answer(seq: number, data: Answered): void {
     this.name(data.letter)
     if (!this.asked.delete(data.question) || data.remember === undefined || this.isCopied(seq)) return
@@ -221,13 +221,13 @@ export class Ledger {
   private endTurn(seq: number, { turn, settled }: EventMap['turn/end']): void {
     if (this.turn?.number !== turn) throw new LogError(`the end of turn ${turn}, which is not open`, seq)
     if (this.turn.step) throw new LogError(`turn ${turn} ends inside its step ${this.turn.step.number}`, seq)
-    // Else nothing that comes later would ever be owed.
+    // Otherwise nothing that comes later would ever be owed.
     if (settled >= seq) throw new LogError(`turn ${turn} settles event ${settled}, which is not before its end`, seq)
     this.answered = Math.max(this.answered, settled)
     this.turn = undefined
   }
 
-  /** What was owed is taken back, or was answered: only what comes next owes. */
+  /** Settles what was owed: only what comes next is owed an answer. */
   private rewind(seq: number): void {
     if (this.turn) throw new LogError(`a rewind inside turn ${this.turn.number}`, seq)
     this.answered = seq

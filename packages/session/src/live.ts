@@ -5,16 +5,16 @@ export type OnListenerError = (error: unknown) => void
 
 /**
  * The live stream of one session, for code outside any plugin. Each listener is guarded: one that throws is reported and harms
- * neither its neighbours nor the log. What is emitted from inside a listener is delivered after the present one reached everyone.
+ * neither its neighbours nor the log. What a listener emits is delivered after the current event has reached everyone.
  */
 export class Live<Events extends { [K in keyof Events]: unknown }> {
   private readonly emitter = new EventEmitter<string>()
   private readonly waiting: [keyof Events & string, unknown, number][] = []
-  /** How far what is being delivered is from what nobody caused: 0, and 1 more for each listener that emitted in between. */
+  /** Depth of the event being delivered: 0 for an event that no listener caused, 1 more for each listener in between. */
   private current: number | undefined
   onError: OnListenerError = (error) => queueMicrotask(() => { throw error })
 
-  /** How many listeners caused each other in a row to come to what is being delivered; 0 while nothing is. */
+  /** How many listeners in a row caused the event that is being delivered; 0 while none is. */
   get depth(): number {
     return this.current ?? 0
   }
@@ -38,12 +38,12 @@ export class Live<Events extends { [K in keyof Events]: unknown }> {
     return () => void this.emitter.off(name, guarded)
   }
 
-  /** Tells every listener. */
+  /** Delivers a value to every listener. */
   emit<K extends keyof Events & string>(name: K, value: Events[K]): void {
     this.emitAll(name, [value])
   }
 
-  /** Delivers several values in a row, ahead of what listeners emit meanwhile. */
+  /** Delivers several values in a row, before anything that listeners emit meanwhile. */
   emitAll<K extends keyof Events & string>(name: K, values: readonly Events[K][]): void {
     const causing = this.current
     if (causing === undefined && this.emitter.listenerCount(name) === 0) return
@@ -67,7 +67,7 @@ export class Live<Events extends { [K in keyof Events]: unknown }> {
     }
   }
 
-  /** Takes all listeners away. */
+  /** Removes all listeners. */
   clear(): void {
     this.emitter.removeAllListeners()
   }

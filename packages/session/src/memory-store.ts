@@ -23,7 +23,7 @@ interface MemoryLog {
   lease: MemoryLease | undefined
 }
 
-/** Keeps logs in this process, as JSON text: what comes back went through the same serialisation as on a disk. */
+/** Keeps logs in this process, as JSON text: the same serialisation as on disk. */
 export class MemoryStore implements SessionStore {
   readonly location = 'memory'
   private readonly logs = new Map<string, MemoryLog>()
@@ -58,7 +58,7 @@ export class MemoryStore implements SessionStore {
     }
     const lease = new MemoryLease(start, log)
     log.lease = lease
-    // Plain functions: a test puts its own in the place of one, and spreads the others.
+    // Plain functions, so that tests can replace one and spread the others.
     return {
       id,
       lost: lease.lost,

@@ -21,8 +21,8 @@ export interface RequestParts {
 }
 
 /**
- * The header under which a dispatch goes: a side request has no `after`, and may differ in config and tools. What the answer to a prompt
- * must be is nothing to it.
+ * The header of a dispatch: a side request has no `after`, and may differ in config and tools. The `output` of a prompt's config
+ * does not apply to it.
  */
 export function effectiveHeader(header: EpochHeader, side?: Pick<Dispatch, 'config' | 'tools'>): EpochHeader {
   if (!side) return header
@@ -45,7 +45,7 @@ export function assembleRequest({ session, dispatch, header: folded, history, si
     after: after.length,
   })
   const ownersOf = (field: 'prefix' | 'before' | 'after', length: number): readonly Owner[] => Array.from({ length }, (_, index) => owners[field]?.[index] ?? 'loop')
-  // One allocation, filled once: it is as long as the history, and adapters read it at every step.
+  // Allocated once: it is as long as the history, and adapters read it at every step.
   const whole = <T>(front: readonly T[], pick: (signed: Signed & { readonly writer?: string }) => T, back: readonly T[]): readonly T[] => {
     const list = new Array<T>(front.length + segments.history + back.length)
     let next = 0
@@ -66,7 +66,7 @@ function none(length: number): readonly undefined[] {
   return new Array<undefined>(length).fill(undefined)
 }
 
-/** An enumerable property that is computed once, when it is first read: a step must not cost what is old. */
+/** An enumerable property computed on first read: a step must not pay for old history. */
 function lazy<T extends object>(target: object, name: string, make: () => T): void {
   let value: T | undefined
   Object.defineProperty(target, name, { enumerable: true, get: () => (value ??= Object.freeze(make())) })
@@ -78,7 +78,7 @@ export function proveRequest(header: EpochHeader, history: Digest, side?: Pick<D
   return { history: link, digest: requestDigest(requestDigests(effectiveHeader(header, side), link)) }
 }
 
-/** A dispatch that a fold has reached: what it would be assembled from, and proven by, right now. */
+/** The parts and digests of a dispatch that a fold has just reached. */
 export function partsAt(fold: Fold, session: string, seq: number, dispatch: Dispatch): RequestParts {
   const { header } = fold.headers
   if (!header) throw new LogError('a dispatch without a header before it (L8)', seq)
@@ -90,7 +90,7 @@ export function partsAt(fold: Fold, session: string, seq: number, dispatch: Disp
 }
 
 /**
- * Gives a request back from the log alone (L1).
+ * Rebuilds a request from the log alone (L1).
  *
  * @param dispatch the seq of its `request/dispatch`
  * @throws LogError where the log is not well-formed up to there, or has no such dispatch

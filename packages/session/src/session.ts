@@ -16,7 +16,7 @@ import { SessionLive } from './session-live.ts'
 import { SessionView } from './view.ts'
 import { FORMAT } from './writer.ts'
 
-/** A draft, or one that is made after those before it in the list were folded. */
+/** A draft, or a function that makes one after the drafts before it in the list were folded. */
 export type Draft = EventDraft | (() => EventDraft | undefined)
 
 /**
@@ -31,9 +31,9 @@ export type Draft = EventDraft | (() => EventDraft | undefined)
 export class Session {
   readonly id: string
   readonly live = new SessionLive()
-  /** What plugins get of it. */
+  /** The view that plugins get. */
   readonly view = new SessionView(this)
-  /** Where memory begins: from this event on `at` and `events` of its view answer at once, before it they throw and name `read`. */
+  /** The first event in memory: before it `at` and `events` of the view throw and name `read`. */
   first = 0
   private readonly store: SessionStore
   private readonly lease: Lease
@@ -44,7 +44,7 @@ export class Session {
   private readonly witness: Witness | undefined
   private closed: string | undefined
   private readonly feedback = new FeedbackBound()
-  /** The messages as they were derived last: they are asked for more often than they change. */
+  /** Cache: messages are read more often than they change. */
   private derived: { readonly from: readonly Entry[] | undefined; readonly messages: readonly Message[] } = { from: undefined, messages: [] }
 
   private constructor(store: SessionStore, lease: Lease, options: SessionOptions) {
@@ -69,7 +69,7 @@ export class Session {
       return session
     } catch (error) {
       await session.close().catch(() => undefined)
-      // Nothing was acknowledged; an empty log would only keep its id from being used.
+      // Nothing was acknowledged; an empty log would only block its id.
       await store.remove(open.id).catch(() => undefined)
       throw error
     }
@@ -93,7 +93,7 @@ export class Session {
     }
   }
 
-  /** What opening the store had to cut off. */
+  /** The torn tail that was cut off when the log was opened. */
   get repaired(): Lease['repaired'] {
     return this.lease.repaired
   }
@@ -129,7 +129,7 @@ export class Session {
     return events
   }
 
-  /** The events of some types, in order, frozen; the others cost next to nothing. */
+  /** The events of some types, in order, frozen; skipping the others is cheap. */
   *eventsOf<T extends EventType>(...types: readonly T[]): IterableIterator<SessionEvent<T>> {
     for (const event of this.log) if (types.includes(event.type as T)) yield shown(event) as SessionEvent<T>
   }
@@ -186,7 +186,7 @@ export class Session {
     return isList(input) ? events : events[0]!
   }
 
-  /** Says how large an event may be: what bounds a log stands in it, and is known once it is open. */
+  /** Sets the size limit of an event: the log may say it, so it is known only once the log is open. */
   boundEvents(maxEvent: number): void {
     this.maxEvent = maxEvent
   }
@@ -215,7 +215,7 @@ export class Session {
       if (this.maxEvent < Infinity) checkSizes(batch, this.maxEvent)
       if (events.length > 0) this.lease.append(batch)
     } catch (error) {
-      // All or nothing: what the fold took of the batch is forgotten by folding anew. Only a refusal costs that.
+      // All or nothing: the fold is rebuilt without the batch. Only a refused append costs that.
       this.fold = Fold.of(this.log)
       throw error
     }

@@ -1,8 +1,8 @@
-/** One sync for all who wait (L17): those that come while one runs share the next. For stores. */
+/** Shares one sync between all callers (L17): those that come while one runs share the next. For stores. */
 export class SharedSync {
   private readonly sync: () => Promise<void>
   private written = 0
-  /** What is known to be on disk. What an earlier process wrote and never synced is not: hence -1 at first. */
+  /** How much is known to be on disk. -1 at first: an earlier process may have written without a sync. */
   private synced = -1
   private running: { readonly upTo: number; readonly done: Promise<void> } | undefined
   private waiting: Promise<void> | undefined
@@ -12,14 +12,14 @@ export class SharedSync {
     this.sync = sync
   }
 
-  /** Something was written, that only a sync which begins after this covers. */
+  /** Notes a write: only a sync that begins later covers it. */
   wrote(): void {
     this.written++
   }
 
   /**
-   * Resolves when everything written so far is synced. After a sync that failed it rejects for ever: what that one left on disk is not
-   * known, and a second may say yes to it.
+   * Resolves when everything written so far is synced. After a failed sync it rejects for good: it is unknown what that sync left on
+   * disk, and a second one may report success for it.
    */
   async flush(): Promise<void> {
     const { failure, running, written } = this

@@ -1,7 +1,7 @@
 import { LogError } from './error.ts'
 import type { Batch } from './store.ts'
 
-/** The JSON that a store writes is made here, once. @throws LogError for an event of more UTF-16 units than `most` */
+/** Makes the JSON that a store writes, once. @throws LogError for an event of more UTF-16 units than `most` */
 export function checkSizes({ events, json }: Batch, most: number): void {
   const large = json.findIndex((text) => text.length > most)
   if (large < 0) return

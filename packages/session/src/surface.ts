@@ -3,7 +3,7 @@ import { LogError } from './error.ts'
 import type { CallRef, EntryId, EventMap, SessionEvent, Signed } from './event.ts'
 import { type StandingTurn, TurnPoints } from './turn-points.ts'
 
-/** A message of the history: the event it came from, and who put it there. */
+/** A message of the history, with its event and owner. */
 export interface Entry {
   readonly id: EntryId
   readonly seq: number
@@ -13,7 +13,7 @@ export interface Entry {
   readonly writer?: string
 }
 
-/** What the open step has so far. It joins the surface when the step ends, in an order of its own. */
+/** The open step's entries. They join the surface when the step ends, in their final order. */
 interface OpenStep {
   readonly boundary: number
   assistant: Entry | undefined
@@ -21,7 +21,7 @@ interface OpenStep {
   readonly contexts: Entry[]
 }
 
-/** A history as it was at a boundary, its messages frozen. Cheap: it shares the surface's array, which only grows. */
+/** The history at a boundary, its messages frozen. Cheap: it shares the surface's array, which only grows. */
 export interface HistorySnapshot {
   readonly entries: readonly Entry[]
   readonly length: number
@@ -39,9 +39,9 @@ export class Surface {
   private links: Digest[] = [EMPTY_CHAIN]
   /** How many entries, from the first on, are known to be frozen. What was loaded is frozen when it is first shown. */
   private frozen = 0
-  /** Whether somebody holds the array as it is: what does not only grow it makes another then. */
+  /** True while a snapshot shares the array: changes other than growing it copy it first. */
   private shared = false
-  /** Where the last replace was: many of them go from front to back. */
+  /** Position of the last replace: several in a row usually go from front to back. */
   private near = 0
   private step: OpenStep | undefined
   private readonly points = new TurnPoints()
@@ -99,7 +99,7 @@ export class Surface {
     return this.step?.boundary
   }
 
-  /** Digest chain of the history. Costs what is new since it was last asked for. */
+  /** Digest chain of the history. Computes only what is new since the last call. */
   chain(): Digest {
     for (let index = this.links.length - 1; index < this.entries.length; index++) {
       this.links.push(chain(this.links[index]!, digestOf(this.entries[index]!.message)))
@@ -215,7 +215,7 @@ export class Surface {
     return entries.findIndex((entry) => entry.id === id)
   }
 
-  /** Index of the first message that would break L16, were a range replaced. What is whole at both sides of it stays whole. */
+  /** Index of the first message that would break L16 if a range were replaced. */
   private brokenBy(first: number, last: number, added: readonly Entry[]): number | undefined {
     const { entries } = this
     let start = first
@@ -235,7 +235,7 @@ export class Surface {
     this.become(entries, common)
   }
 
-  /** Takes other entries, the first of them as they were. A new array: snapshots of the old one stay as they were. */
+  /** Replaces the entries behind an unchanged beginning. Makes a new array: snapshots share the old one. */
   private become(entries: Entry[], common: number): void {
     this.entries = entries
     this.shared = false

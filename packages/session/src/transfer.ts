@@ -6,18 +6,18 @@ import type { SessionEvent } from './event.ts'
 import { Batch, type Lease, type SessionStore, checkSessionId } from './store.ts'
 import { type Verification, Verifier } from './verify.ts'
 
-/** Bytes that events name by their digest. */
+/** The bytes of a blob. */
 export interface LogBlob {
   readonly blob: Digest
   readonly bytes: Uint8Array
 }
 
-/** What a log is made of outside a store: its events in order, each blob in front of the first event that names it. */
+/** A log outside a store: its events in order, each blob before the first event that names it. */
 export type LogItem = SessionEvent | LogBlob
 
 /** Options of `exportLog()`. */
 export interface ExportOptions {
-  /** Told of a blob that the store does not have. */
+  /** Called for a blob that the store does not have. */
   readonly onMissing?: (digest: Digest, seq: number) => void
 }
 
@@ -48,10 +48,10 @@ export interface ImportOptions {
   readonly signal?: AbortSignal
 }
 
-/** What an import came to: the session's id, and what its verification found. */
+/** The result of an import: the session's id, and its verification. */
 export type Imported = Verification & { readonly id: string }
 
-/** How many events are kept in one append. */
+/** Events stored in one append. */
 const CHUNK = 500
 
 /**
@@ -83,7 +83,7 @@ class Intake {
   private readonly verifier = new Verifier()
   private lease: Lease | undefined
   private readonly blobs = new Set<Digest>()
-  /** Those that came before the store could take them. */
+  /** Blobs that came before the store could take them. */
   private readonly early: Uint8Array[] = []
   private waiting: SessionEvent[] = []
 
@@ -120,7 +120,7 @@ class Intake {
     return { id: lease.id, ...this.verifier.result() }
   }
 
-  /** Takes away what was kept. */
+  /** Removes what was stored. */
   async undo(): Promise<void> {
     if (!this.lease) return
     await this.lease.release().catch(() => undefined)

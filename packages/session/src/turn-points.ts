@@ -6,7 +6,7 @@ export interface StandingTurn {
   readonly seq: number
 }
 
-/** What a surface was when a turn began. Cheap: it shares the surface's array, which only grows. */
+/** The surface at the beginning of a turn. Cheap: it shares the surface's array, which only grows. */
 interface TurnPoint extends StandingTurn {
   readonly entries: readonly Entry[]
   readonly length: number
@@ -14,7 +14,7 @@ interface TurnPoint extends StandingTurn {
   readonly previous: TurnPoint | undefined
 }
 
-/** The points that a rewind can go back to: the beginnings of turns, one a turn, and which of the turns still stand. */
+/** The points that a rewind can go back to, one per turn, and which turns still stand. */
 export class TurnPoints {
   /** By turn number, from 1. */
   private readonly points: TurnPoint[] = []

@@ -8,7 +8,7 @@ import { Fold } from './fold.ts'
 import { partsAt, proveRequest } from './rebuild.ts'
 import type { SessionStore } from './store.ts'
 
-/** Something in a log that is not as it was recorded. */
+/** A place where a log does not rebuild as it was recorded. */
 export interface Difference {
   readonly seq: number
   readonly what: string
@@ -21,7 +21,7 @@ export interface Verification {
   readonly requests: number
   /** Messages of the history. */
   readonly messages: number
-  /** The last chain; with a difference, the last that was equal. Kept elsewhere, it also proves that nobody recomputed the log. */
+  /** The last chain digest; with a difference, the last equal one. Kept elsewhere, it also proves that nobody recomputed the log. */
   readonly chain: Digest
   /** The first difference; absent where every request rebuilds as it was recorded. */
   readonly difference?: Difference
@@ -175,7 +175,7 @@ export async function verifyLog(source: Pick<SessionStore, 'load' | 'getBlob'>, 
   return survey.result(failure && messageOf(failure.error))
 }
 
-/** Looks at all of a log, whatever is wrong in it. */
+/** Checks all of a log, whatever is wrong in it. */
 class Survey {
   /** The blobs that are named, with the seq of the first event that names them. */
   readonly named = new Map<Digest, number>()

@@ -7,13 +7,13 @@ import type { LiveEvents } from './session-live.ts'
 import type { Entry } from './surface.ts'
 import type { StandingTurn } from './turn-points.ts'
 
-/** A session as plugins have it: to read, and to append events of the types that plugins add. Core types are the loop's to write. */
+/** A session as plugins see it: to read, and to append events of types that plugins add. Only the loop writes core types. */
 export class SessionView {
   readonly #session: Session
 
   constructor(session: Session) {
     this.#session = session
-    // All plugins share it: what one writes to it must not reach another.
+    // Frozen: all plugins share it, and one must not change it for another.
     Object.freeze(this)
   }
 
@@ -35,7 +35,7 @@ export class SessionView {
     return this.#session.length
   }
 
-  /** Where memory begins: from this seq on {@link at} and {@link events} answer at once; what came before is {@link read}. */
+  /** The first event in memory: {@link at} and {@link events} work from this seq on; {@link read} gives what came before. */
   get first(): number {
     return this.#session.first
   }
@@ -101,7 +101,7 @@ export class SessionView {
 
   /** @throws LogError for a core type, or one marked as required */
   append<T extends EventType>(draft: EventDraft<T>): SessionEvent<T> {
-    // Read once, and one draft only: what was judged is what is appended.
+    // One draft, read once: what was checked is what is appended.
     const { type, data } = draft
     if (typeof type !== 'string') throw new LogError('append takes one event, { type, data }')
     this.#session.admit()
@@ -115,5 +115,5 @@ export class SessionView {
   }
 }
 
-// As its instances: what one plugin writes to it must not reach another.
+// Frozen like its instances: one plugin must not change it for another.
 Object.freeze(SessionView.prototype)

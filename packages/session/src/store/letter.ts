@@ -10,7 +10,7 @@ export type LetterDraft =
       readonly input: UserMessage
       /** For the running turn, where one runs. */
       readonly steer?: true
-      /** The sender's own name for it: the same key is taken once. 1 to 200 characters. */
+      /** The sender's idempotency key: the same key is taken once. 1 to 200 characters. */
       readonly key?: string
       readonly config?: Partial<CallConfig>
       readonly output?: JsonObject
