@@ -10,18 +10,18 @@ export interface ConfigProblem {
   readonly message: string
 }
 
-/** A Standard Schema, as far as it is used here. */
+/** The part of a Standard Schema that is used here. */
 interface StandardSchema {
   readonly '~standard': { validate(value: unknown): unknown }
 }
 
 interface Issue {
   readonly path?: readonly unknown[]
-  /** Some vendors say what they wanted. */
+  /** Some vendors say what was expected. */
   readonly expected?: unknown
 }
 
-/** What is wrong with a config by its schema: all unknown keys, else what the schema refuses first. Nothing where `schema` is no schema. */
+/** The problems of a config by its schema: all unknown keys, else the schema's first issue. None where `schema` is no schema. */
 export function problemsOf(schema: unknown, config: unknown): readonly ConfigProblem[] {
   if (!isStandard(schema)) return []
   const own = isSchema(schema) ? schema : undefined
@@ -31,7 +31,7 @@ export function problemsOf(schema: unknown, config: unknown): readonly ConfigPro
     const path = (issue.path ?? []).map(segmentOf)
     const value = valueAt(config, path)
     const part = own && partAt(own, path)
-    // A union says only that nothing in it fits; the part for maps says what.
+    // A union only says that no member fits; the member for maps says why.
     const inner = part?.type === 'union' ? partFor(part, value) : undefined
     if (inner) return problemsOf(inner, value).map((problem) => ({ ...problem, path: [...path, ...problem.path] }))
     const expected = part ? wordsFor(part) : typeof issue.expected === 'string' ? KINDS[issue.expected] : undefined
@@ -40,8 +40,8 @@ export function problemsOf(schema: unknown, config: unknown): readonly ConfigPro
 }
 
 /**
- * Makes a schema refuse what {@link problemsOf} tells, wherever Cordis checks a config by it: at `ctx.plugin()` and at an update. The same
- * schema comes back; later calls on it, such as `.default()`, give one that is not strict.
+ * Makes a schema reject what {@link problemsOf} finds, wherever Cordis validates a config: at `ctx.plugin()` and at an update. Returns the same
+ * schema; later calls on it, such as `.default()`, return one that is not strict.
  */
 export function strict<T extends object>(schema: T): T {
   const standard = rawStandard(schema as unknown as StandardSchema)
@@ -66,7 +66,7 @@ function wrongWords(expected: string | undefined, value: unknown): string {
   if (value === undefined) return `is missing${expected === undefined ? '' : `; it must be ${expected}`}`
   const kind = kindOf(value)
   if (expected === undefined) return `does not fit; it is ${kind}`
-  // The right type and another value, which is not for printing.
+  // The type is right but the value is wrong, and must not be printed.
   return `must be ${expected}, is ${expected.startsWith(kind) ? kind.replace(/^a /, 'another ') : kind}${expected === KINDS.boolean ? truthHint(value) : ''}`
 }
 

@@ -1,6 +1,6 @@
 import { type Context, type Fiber, type Plugin, RegistryService } from 'cordis'
 
-// All that headrace knows of Cordis' insides, none of which Cordis promises. `tests/cordis.spec.ts` pins it.
+// Everything headrace relies on of Cordis' internals, none of which is public API. Pinned by `tests/cordis.spec.ts`.
 
 // --- Listeners ---
 
@@ -9,7 +9,7 @@ export interface Listener {
   readonly ctx: Context
   /** What `ctx.on` was given. */
   readonly callback: (...args: unknown[]) => unknown
-  /** Called also where the dispatch is filtered by context. */
+  /** Called even where a dispatch is filtered by context. */
   readonly global?: boolean
   readonly prepend?: boolean
 }
@@ -18,7 +18,7 @@ type Lists = Readonly<Record<string, readonly Listener[] | undefined>>
 
 const NONE: readonly Listener[] = Object.freeze([])
 
-/** The listeners of an app. Cordis' lists are read once: each look at `ctx.events` makes a new proxy. */
+/** The listeners of an app. Cordis' lists are read once: each read of `ctx.events` makes a new proxy. */
 export class Listeners {
   private readonly lists: Lists
 
@@ -31,7 +31,7 @@ export class Listeners {
     return Object.keys(this.lists)
   }
 
-  /** Those of an event, the outermost first: the list itself, which changes with what is loaded. */
+  /** The listeners of an event, outermost first: the live list. */
   of(event: string): readonly Listener[] {
     return this.lists[event] ?? NONE
   }
@@ -99,7 +99,7 @@ export function fibersOf(ctx: Context): readonly Fiber[] {
   return [...ctx.root.registry.values()].flatMap((runtime) => [...runtime.fibers])
 }
 
-/** The fiber and those that it was loaded in, from the inside outwards; the app's own root is left out. */
+/** The fiber and its ancestors, innermost first, without the app's root. */
 function* upFrom(fiber: Fiber): Generator<Fiber> {
   for (let at = fiber; at.runtime; at = at.parent.fiber) yield at
 }
@@ -110,7 +110,7 @@ export function isBelow(fiber: Fiber, top: Fiber): boolean {
   return false
 }
 
-/** What a plugin loaded, and what that loaded. */
+/** All plugins that a plugin loaded, directly or not. */
 export function partsOf(fiber: Fiber): readonly Fiber[] {
   return fibersOf(fiber.ctx).filter((other) => isBelow(other, fiber))
 }
@@ -128,7 +128,7 @@ export function movingPart(fiber: Fiber): Fiber | undefined {
   return [fiber, ...partsOf(fiber)].find(({ inertia }) => inertia !== undefined)
 }
 
-/** Calls back when a plugin unloads or fails. One Cordis listener for all that waits. */
+/** Calls back when a plugin unloads or fails. Uses one Cordis listener for all callers. */
 export class Departures {
   private readonly waiting = new WeakMap<Fiber, Set<() => void>>()
 
@@ -155,7 +155,7 @@ export class Departures {
  * The name of the plugin that a context belongs to; a plugin without a name belongs to the one that loaded it. `undefined` for the app.
  *
  * @param boundary the `apply` of a plugin at which the walk ends: what is registered there counts as the app's
- * @throws TypeError for what is no context of a plugin, or of an app: nobody signs for another by an object that looks like one
+ * @throws TypeError for an object that is no context of a loaded plugin or of an app: a look-alike must not sign for another
  */
 export function pluginOf(ctx: Context, boundary?: unknown): string | undefined {
   for (let fiber = fiberOf(ctx); fiber.runtime; fiber = fiberOf(fiber.parent)) {
@@ -166,7 +166,7 @@ export function pluginOf(ctx: Context, boundary?: unknown): string | undefined {
   return undefined
 }
 
-/** The fiber of a context. One that was put on a context that Cordis made counts for nothing: the next one up the prototypes is its own. */
+/** The genuine fiber of a context. A fake one put on top of a context is skipped: the real one is further up the prototypes. */
 function fiberOf(ctx: Context): Fiber {
   for (let at: unknown = ctx; isObject(at); at = Object.getPrototypeOf(at)) {
     const fiber: unknown = Reflect.get(at, 'fiber')
@@ -191,7 +191,7 @@ function isLoaded(fiber: Fiber): boolean {
 }
 
 /**
- * The name that a plugin was loaded under. Cordis keeps one for all that share an `apply`, that of the first: with it, who signs as what
+ * The name that a plugin was loaded under. Cordis keeps one name for all plugins that share an `apply`: the first one's. Signatures
  * would depend on what else is loaded.
  */
 export function nameOf(fiber: Fiber): string | undefined {
@@ -212,12 +212,12 @@ const names = new WeakMap<Fiber, string | null>()
 /** Apps by their own fiber. */
 const apps = new WeakMap<Fiber, Context>()
 
-/** Notes the app of a context that Cordis gave to a plugin: its plugins are known, also where another copy of Cordis loads them. */
+/** Registers the app of a genuine context, so that plugins loaded by another copy of Cordis are recognised too. */
 export function noteApp({ root }: Context): void {
   if (!apps.has(root.fiber)) apps.set(root.fiber, root)
 }
 
-/** Notes each plugin's name as it is loaded, which runs a microtask later at the soonest. Each copy of this module notes for itself. */
+/** Records each plugin's name when it is loaded, before its `apply` runs. Each copy of this module records for itself. */
 function noteNames(registry: { plugin: RegistryService['plugin'] }): void {
   const load = registry.plugin as (this: RegistryService, plugin: Plugin, ...rest: unknown[]) => Fiber
   registry.plugin = function (this: RegistryService, plugin: Plugin, ...rest: unknown[]) {
@@ -251,7 +251,7 @@ export function registrationsOf(fiber: Fiber): readonly Registration[] {
   })
 }
 
-/** A service itself, behind the view of it that a context gives. */
+/** The service itself, behind the proxy that a context returns. */
 export function originalOf<T extends object>(service: T): T {
   return (Reflect.get(service, Symbol.for('cordis.original')) as T | undefined) ?? service
 }
@@ -279,7 +279,7 @@ export function whyNotRunning(fiber: Fiber): NotRunning | undefined {
   return services.length > 0 ? { kind: 'waits', services, provided: servicesOf(fiber.ctx) } : { kind: 'loading' }
 }
 
-/** What made a fiber fail; it keeps it until it is updated. */
+/** The error of a failed fiber, kept until it is updated. */
 function errorOf(fiber: Fiber): unknown {
   return (fiber as unknown as { readonly _error?: unknown })._error
 }

@@ -3,12 +3,12 @@ import type { Context } from 'cordis'
 type Exporter = Parameters<Context['logger']['exporter']>[0]
 
 /**
- * Adds an exporter of Cordis' log that outlives the plugin that adds it: what fails while that, or all of the app, unloads is told too.
+ * Adds an exporter of Cordis' log that outlives its plugin, so that failures during the unload of the plugin or the app are exported.
  * Cordis' own `ctx.logger.exporter()` ends all of a fiber's effects at once, and the exporter with them.
  */
 export function addLastingExporter(ctx: Context, exporter: Exporter): void {
   const { exporters } = ctx.logger
-  // Those of Cordis are counted up from 1.
+  // Cordis' own keys count up from 1.
   const key = -ctx.fiber.uid!
   exporters.set(key, exporter)
   const remove = (): void => void (exporters.get(key) === exporter && exporters.delete(key))

@@ -3,11 +3,11 @@ import type { Context } from 'cordis'
 import { strict } from '@headrace/config'
 import z from 'schemastery'
 
-// It signs as the set it is a part of, by whichever way it is loaded: `headrace/instructions`.
+// Always signs as a part of the set, however it is loaded: `headrace/instructions`.
 export const name = 'headrace'
 export const inject = ['system']
 
-/** Who the agent is, unless the app says otherwise. Nothing about workspace, machine or day: that is for other channels. */
+/** Default instructions: who the agent is. Nothing about workspace, machine or day, which have other channels. */
 export const INSTRUCTIONS = `You are a coding agent. You work in a person's project, with the tools you are given.
 
 Look before you change anything. Change as little as the task needs, in the style of what is there. When you have changed code, run what the project has to check it, and read the result. A tool result that says its outcome is unknown may have had its effect: look before you do it again. When you are done, say plainly what you did, and what you could not do.`
@@ -22,7 +22,7 @@ export const Config: z<Partial<Config>, Config> = strict(z.object({
   text: z.string().default(INSTRUCTIONS).description('Who the agent is: the first section of the system prompt.'),
 }))
 
-/** Says who the agent is, in front of all other sections. */
+/** Adds the instructions, before all other sections. */
 export async function apply(ctx: Context, { text }: Config): Promise<void> {
   ctx.system.section({ key: 'instructions', order: -100, content: text })
 }

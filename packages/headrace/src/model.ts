@@ -7,7 +7,7 @@ import z from 'schemastery'
 export const name = 'headrace'
 export const inject = ['agents']
 
-/** What agents that say nothing else are driven with. */
+/** Default model and config of agents. */
 export interface Config {
   /** `provider/model`. */
   readonly model?: string

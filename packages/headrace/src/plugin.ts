@@ -41,7 +41,7 @@ export interface Config {
   readonly quiet?: boolean
   /** `@headrace/plugin-store-jsonl`. */
   readonly store?: false | Partial<storeJsonl.Config>
-  /** How long models are waited for, in milliseconds; 0 is for ever. */
+  /** Milliseconds to wait for models; 0 waits forever. */
   readonly clocks?: Pick<models.Config, 'idle' | 'firstByte' | 'whole'>
   /** Endpoints by name, as `providers` of `@headrace/plugin-models`; `false` leaves that plugin out. */
   readonly providers?: false | NonNullable<models.Config['providers']>
@@ -67,7 +67,7 @@ export interface Config {
   readonly mcp?: boolean | Partial<mcp.Config>
 }
 
-/** A part's own config, or `false`. */
+/** The config of a part, or `false`. */
 function part<T extends z>(schema: T): z {
   return z.union([z.const(false), schema])
 }

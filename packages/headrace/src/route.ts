@@ -6,14 +6,14 @@ type Providers = NonNullable<ModelsConfig['providers']>
 /** The provider of a model whose name has no known provider in front, at a base URL. */
 export const ENDPOINT = 'endpoint'
 
-/** A config of headrace that cannot be. */
+/** An invalid config of headrace. */
 export class HeadraceConfigError extends HeadraceError {
   constructor(problem: string) {
     super('HEADRACE_CONFIG', problem)
   }
 }
 
-/** Where requests go: the model's whole name, and what the providers are told. */
+/** Where requests go: the model's full name, and the config of its provider. */
 export interface Route {
   readonly model?: string
   readonly providers: Providers

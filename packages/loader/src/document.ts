@@ -5,10 +5,10 @@ import { LoaderError, type Place } from './problem.ts'
 
 export type Path = readonly PropertyKey[]
 
-/** More aliases than this expand to is a bomb. */
+/** Expanding to more aliases than this is treated as a YAML bomb. */
 const MAX_ALIASES = 100
 
-/** A YAML file: its value, and where each part of it stands. */
+/** A YAML file: its value, and the position of each part. */
 export class YamlFile {
   readonly value: unknown
   private readonly file: string
@@ -19,7 +19,7 @@ export class YamlFile {
   constructor(file: string, text: string) {
     this.file = file
     this.lines = new LineCounter()
-    // Not silent: a second document is told of then.
+    // Not silent, so that a second document is reported.
     const own = text.replace(/^\ufeff/, '')
     this.document = parseDocument(own, { stringKeys: true, prettyErrors: false, logLevel: 'error', lineCounter: this.lines })
     const slip = slipOf(this.parsed(own))
@@ -46,7 +46,7 @@ export class YamlFile {
     return new LoaderError('APP_INVALID', [{ place: this.place(offset), message }])
   }
 
-  /** The place of a key or an item; of the nearest one around it, where there is none. */
+  /** The position of a key or an item; of the nearest enclosing one where it does not exist. */
   at(path: Path): Place {
     return this.place(this.find(path).mark?.range?.[0] ?? 0)
   }
@@ -80,7 +80,7 @@ export class YamlFile {
   }
 }
 
-/** Where a file is no YAML, and what to do about it. The words are ours: the parser's quote what stands there. */
+/** A syntax error, and what to do about it. Never in the parser's words, which quote the file. */
 interface Slip {
   readonly offset: number
   readonly message: string
@@ -100,10 +100,10 @@ interface Parsed {
   readonly quotes: readonly (readonly [start: number, end: number])[]
 }
 
-/** What a parser stumbled over first, told from where a person went wrong; nothing where it read all of it. */
+/** The first syntax error, located where the mistake was made; `undefined` where there is none. */
 function slipOf(parsed: Parsed): Slip | undefined {
   const { errors, warnings } = parsed
-  // A tag that is not known is a warning of the parser's: `!!js` and its like would be read as text, and nothing here is evaluated.
+  // An unknown tag is only a warning of the parser's: `!!js` would be read as text. Nothing is evaluated here.
   const wrong: Wrong | undefined = errors.find(({ code }) => code === 'TAB_AS_INDENT') ?? errors[0] ?? warnings[0]
   if (!wrong) return undefined
   return (
@@ -112,10 +112,10 @@ function slipOf(parsed: Parsed): Slip | undefined {
   )
 }
 
-/** A quote that takes in the lines below: the parser stops where it ends, which may be far off. */
+/** An unclosed quote swallows the lines below: the parser stops where it ends, which may be far away. */
 function openQuote({ quotes, text }: Parsed, { message, pos: [at] }: Wrong): Slip | undefined {
   const line = (offset: number): number => text.slice(0, offset).split('\n').length
-  // A code stands for much, and some words of the parser's for one thing.
+  // The parser's codes are too coarse here; some of its messages are specific.
   for (const [offset, end] of quotes) {
     if (message.startsWith('Missing closing') && end === at) return { offset, message: 'this quote is not closed' }
     if (end <= at && line(offset) < line(end) && line(end) === line(at)) return { offset, message: `this quote is closed in line ${line(end)} only; one is missing before` }
@@ -123,7 +123,7 @@ function openQuote({ quotes, text }: Parsed, { message, pos: [at] }: Wrong): Sli
   return undefined
 }
 
-/** Keys in the front of a list, or at the margin behind it. */
+/** Keys before a list, or at the margin behind it. */
 function noEntry({ root, start, text }: Parsed, { code, pos: [at] }: Wrong): Slip | undefined {
   if (root === 'map' && text.startsWith('- ', at)) return { offset: start, message: 'this begins no entry; an app is a list, and an entry of it begins as in "- id: clock"' }
   if (root === 'list' && code === 'UNEXPECTED_TOKEN' && (at === 0 || text[at - 1] === '\n')) return { offset: at, message: 'this stands outside of any entry; an entry begins with "- ", and its keys are indented below' }

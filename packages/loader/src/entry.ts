@@ -3,12 +3,12 @@ import { nearest } from '@headrace/message'
 import { type Path, YamlFile } from './document.ts'
 import { LoaderError, type Place, type Problem } from './problem.ts'
 
-/** A plugin that the file wants. */
+/** An entry of the file: a plugin to load. */
 export interface Entry {
   readonly id: string
   /** A package, or a path from the file's folder. */
   readonly name: string
-  /** As it stands in the file. */
+  /** As written in the file. */
   readonly config: unknown
   readonly disabled: boolean
   /** Whether a text of the config stands there without quotes. */
@@ -62,7 +62,7 @@ function toEntry(yaml: YamlFile, index: number, { id, name, config, disabled }: 
   }
 }
 
-/** What is wrong with the shape of an entry, the first thing only. */
+/** The first problem with the shape of an entry. */
 function shapeProblem(yaml: YamlFile, index: number, value: unknown): Problem | undefined {
   const wrong = (message: string, key?: string): Problem => ({ place: yaml.at(key === undefined ? [index] : [index, key]), message })
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return wrong(`an entry is a map with a name, not ${kindOf(value)}`)

@@ -18,10 +18,10 @@ export async function filesOf(path: string): Promise<ReadonlyMap<string, string>
   return files
 }
 
-/** The parameter of a URL that tells one import of a file from another. */
+/** The URL parameter that distinguishes imports of one file. */
 const VERSION = 'loader-version'
 
-/** In Node's own thread for it: what a module of a version imports from beside it is of that version too. */
+/** A loader hook, in Node's hooks thread: relative imports of a versioned module get the same version. */
 const HOOK = `export async function resolve(specifier, context, next) {
   const found = await next(specifier, context)
   const version = context.parentURL && URL.canParse(context.parentURL) ? new URL(context.parentURL).searchParams.get('${VERSION}') : null
@@ -31,11 +31,11 @@ const HOOK = `export async function resolve(specifier, context, next) {
   return { ...found, url: url.href }
 }`
 
-/** Of the process, as Node's own memory of modules is. */
+/** Shared by the process, as Node's module cache is. */
 const seen = new Set<string>()
 let version = 0
 
-/** The URL under which Node reads a file, and what it imports, anew. The first one is the file as it is, for whoever else imports it. */
+/** A URL under which Node loads a file and its imports afresh. The first is the plain file, which others may import too. */
 export function nextVersion(url: string): string {
   if (!seen.has(url)) {
     seen.add(url)

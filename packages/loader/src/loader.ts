@@ -12,7 +12,7 @@ const TIMEOUT = 30_000
 
 declare module 'cordis' {
   interface Events {
-    /** What a loader did, or could not do. */
+    /** Reports what a loader did, or could not do. */
     'loader/report'(report: LoaderReport): void
   }
 }
@@ -63,7 +63,7 @@ export async function boot(ctx: Context, options: BootOptions = {}): Promise<Loa
   return loader
 }
 
-/** Reads and checks an app, its modules and configs, and starts nothing. Gives all that is wrong, by the order of the file. */
+/** Reads and checks an app, its modules and configs, and starts nothing. Returns all problems, in the order of the file. */
 export async function check({ file = 'cordis.yml', env = process.env, timeout = TIMEOUT, fallbacks = [] }: BootOptions = {}): Promise<readonly Problem[]> {
   try {
     return (await readApp(resolve(file), file, new Modules(resolve(file), fallbacks, timeout), env)).problems
@@ -73,7 +73,7 @@ export async function check({ file = 'cordis.yml', env = process.env, timeout = 
   }
 }
 
-/** An app that runs. Everything that changes it is done one after another. */
+/** A running app. Changes to it are serialised. */
 export class Loader {
   private readonly ctx: Context
   private readonly file: string
@@ -84,7 +84,7 @@ export class Loader {
   private queue: Promise<unknown> = Promise.resolve()
   private watching: FileWatch | undefined
   private stopped = false
-  /** Problems of the last look: each is told once while it lasts. */
+  /** Problems of the last refresh: each is reported once while it lasts. */
   private told = new Set<string>()
 
   constructor(ctx: Context, { file = 'cordis.yml', env = process.env, timeout = TIMEOUT, fallbacks = [] }: BootOptions) {
@@ -103,7 +103,7 @@ export class Loader {
 
   /** Called once, by {@link boot}. */
   async start({ watch = false, partial = false }: BootOptions): Promise<void> {
-    // Ahead of the first look, behind which all others wait: what changes while the app boots is not missed.
+    // Before the first read, so that changes during the boot are not missed.
     if (watch) this.watch()
     const problems = await this.enqueue(() => this.first()).catch((error: unknown) => {
       this.close()
@@ -129,7 +129,7 @@ export class Loader {
     return this.running.realise(wanted)
   }
 
-  /** Brings the app in step with its file and modules, as they are now. What cannot be done is reported, and runs on as it was. */
+  /** Applies the current file and modules to the app. What cannot be applied is reported, and keeps running as it was. */
   async refresh(): Promise<void> {
     await this.enqueue(async () => {
       try {
@@ -168,7 +168,7 @@ export class Loader {
     return { place: { file: this.shown, line: 1, column: 1 }, message }
   }
 
-  /** Tells the problems that were not there at the last look. */
+  /** Reports problems that are new since the last refresh. */
   private async tell(problems: readonly Problem[]): Promise<void> {
     const lines = new Set(problems.map(lineOf))
     for (const problem of problems) {
@@ -182,7 +182,7 @@ export class Loader {
     const logger = this.ctx.logger('loader')
     if (report.kind === 'problem') logger.warn('%s', report.message)
     else logger.info('%s: %s %s', basename(this.file), report.entry, report.message)
-    // A listener that throws must not stop what it listens to.
+    // A listener that throws must not stop the loader.
     await this.ctx.parallel('loader/report', Object.freeze(report)).catch((error: unknown) => {
       for (const each of error instanceof AggregateError ? (error.errors as unknown[]) : [error]) logger.warn('a listener of loader/report failed: %s', messageOf(each))
     })

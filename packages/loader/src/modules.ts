@@ -15,7 +15,7 @@ const SYNTAX_LIMIT = 5_000
 
 type Module = Readonly<Record<string, unknown>>
 
-/** A module that was imported, and what its file held then. */
+/** An imported module, and a digest of its file at that time. */
 interface Loaded {
   readonly stamp: string | undefined
   readonly module: Module
@@ -81,7 +81,7 @@ export class Modules {
     const known = this.loaded.get(url)
     if (known?.stamp === stamp) return known
     forget(files.keys())
-    // What could not be loaded is tried again at each look.
+    // A module that failed to load is retried at each refresh.
     return this.keep(url, stamp, await this.import(nextVersion(url), [...files.keys()]))
   }
 
@@ -106,7 +106,7 @@ export class Modules {
   }
 }
 
-/** The plugin that a module exports: its default, or itself. One without a name goes by its entry's id, for it signs with its name. */
+/** The plugin that a module exports: its default, or itself. One without a name is named by its entry's id, since a plugin signs with its name. */
 function pluginOf(module: Module, id: string, name: string): Plugin {
   // A default inside a default is a CommonJS module that was compiled from an ES module.
   const candidates = [module.default, (module.default as { readonly default?: unknown } | null | undefined)?.default, module]
@@ -123,7 +123,7 @@ function isPlugin(value: unknown): value is Plugin {
   return typeof value === 'object' && value !== null && 'apply' in value && typeof value.apply === 'function'
 }
 
-/** Waits, but not longer than that; false where it took longer. What it throws is told by the fiber's state. */
+/** Waits at most `limit` ms; false where it took longer. Errors are ignored: the fiber's state has them. */
 export async function within(limit: number, promise: PromiseLike<unknown>): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<false>((resolve) => {
@@ -134,7 +134,7 @@ export async function within(limit: number, promise: PromiseLike<unknown>): Prom
 
 // --- CommonJS ---
 
-/** Has CommonJS modules run anew when they are needed next: Node holds them by their paths. */
+/** Evicts CommonJS modules from Node's cache, so that they run again. */
 function forget(paths: Iterable<string>): void {
   for (const path of paths) {
     const real = realPath(path)
@@ -143,8 +143,8 @@ function forget(paths: Iterable<string>): void {
 }
 
 /**
- * Runs the CommonJS modules that modules of ES import. Where one throws that Node 20 meets on the way through a module of ES, it rejects
- * twice, and nobody can catch the second: it would end the app. Here it is thrown once.
+ * Runs the CommonJS modules that an ES module imports. Where one throws while Node 20 imports it from an ES module, the import rejects
+ * twice, and the second rejection cannot be caught: it would end the app. Here it is thrown once.
  *
  * @throws what a module throws
  */

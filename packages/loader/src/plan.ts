@@ -14,13 +14,13 @@ export interface Plan {
   readonly config: unknown
 }
 
-/** What a file wants. */
+/** The plan of a file. */
 export interface Wanted {
   /** Ids in the order of the file; disabled ones are not wanted. */
   readonly order: readonly string[]
-  /** Those that can be had. */
+  /** Entries that can be loaded. */
   readonly plans: readonly Plan[]
-  /** Why the others cannot. */
+  /** Why the others cannot be loaded. */
   readonly problems: readonly Problem[]
 }
 
@@ -68,13 +68,13 @@ export function checkConfig(entry: Entry, schema: unknown, config: unknown): rea
   return problemsOf(schema, config).map(({ path, message }) => entry.problem(`${pathText(path)}: ${message}`, { config: path }))
 }
 
-/** True for an id of the form `name:word`, `name` the plugin's: its entry signs with that. Any other id never counts. */
+/** True for an id of the form `name:word`, `name` being the plugin's: the entry signs with it. Other ids are never signed with. */
 export function signedBy(id: string, { name }: Plugin): boolean {
   const [, own, word] = /^(.+?):([\p{L}\p{N}._-]+)$/u.exec(id) ?? []
   return own !== undefined && word !== undefined && own === name
 }
 
-/** What is wrong with an id that was meant to be of that form: it would sign with the plugin's name, and say nothing. */
+/** The problem of an id that nearly has that form: the entry would silently sign with the plugin's name. */
 function misnamedProblem(id: string, plugin: Plugin): string | undefined {
   const { name } = plugin
   const colon = id.indexOf(':')
@@ -93,14 +93,14 @@ export type Environment = Readonly<Record<string, string | undefined>>
 const REFERENCE = /\$\$\{|\$\{([^}]*)(\}?)/g
 const NAME = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([^]*))?$/
 
-/** A copy of an entry's config with its variables read. What is missing is told by name, each of them. */
+/** A copy of an entry's config with its variables replaced; each missing one is a problem that names it. */
 export function interpolate(entry: Entry, env: Environment): { readonly config: unknown; readonly problems: readonly Problem[] } {
   const problems: Problem[] = []
   const copy = (value: unknown, path: Path): unknown => {
     if (typeof value === 'string') {
       if (!value.includes('${')) return value
       const read = replaceVariables(value, env, (message) => void problems.push(entry.problem(`${pathText(path)}: ${message}`, { config: path })))
-      // Text without quotes is what YAML makes of it; only what loses nothing: 0012 and 1e5 stay text.
+      // Unquoted text is typed as YAML would, but only without loss: 0012 and 1e5 stay text.
       return entry.isPlain(path) && !value.includes('$${') ? typed(read) : read
     }
     if (Array.isArray(value)) return value.map((item, index) => copy(item, [...path, index]))
@@ -118,9 +118,9 @@ function replaceVariables(text: string, env: Environment, wrong: (message: strin
       wrong('a variable is ${NAME} or ${NAME:-default}; write $${ for the characters themselves')
       return ''
     }
-    // Not what every object has by that name.
+    // Own properties only, never inherited ones.
     const value = Object.hasOwn(env, name) ? env[name] : undefined
-    // As a shell does: a default also stands for what is set to nothing.
+    // As in a shell, the default also replaces an empty value.
     if (otherwise !== undefined) return value === undefined || value === '' ? otherwise : value
     if (value === undefined) wrong(`the variable ${name} is not set; set it, or write \${${name}:-default}`)
     return value ?? ''

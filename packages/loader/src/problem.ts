@@ -1,13 +1,13 @@
 import { HeadraceError } from '@headrace/message'
 
-/** Where something stands in a file; lines and columns count from 1. */
+/** A position in a file; lines and columns count from 1. */
 export interface Place {
   readonly file: string
   readonly line: number
   readonly column: number
 }
 
-/** What is wrong with an app, and where. It holds no value of a config. */
+/** A problem of an app, and its position. It quotes no value of a config. */
 export interface Problem {
   readonly place: Place
   /** The entry it is about. */

@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { nearest } from '@headrace/message'
 import { moduleResolve } from 'import-meta-resolve'
 
-/** A module that is not there; the message says what is near. */
+/** A module that does not exist; the message suggests similar names. */
 export class NotFound extends Error {}
 
 /** No package of that name can be found from any of the files. */
@@ -43,7 +43,7 @@ function modulesIn(folder: string): readonly string[] {
   return namesIn(folder).filter((file) => /\.[cm]?[jt]s$/.test(file))
 }
 
-/** The one that a folder's name stands for elsewhere, or its only one. */
+/** The file that a folder's name means in other systems, or its only file. */
 function moduleIn(name: string, folder: string): string {
   const files = modulesIn(folder)
   const file = files.find((one) => stem(one) === 'index') ?? (files.length === 1 ? files[0] : undefined)
@@ -74,7 +74,7 @@ function resolvePackage(name: string, file: string): string {
     return fileOf(name, file, all)
   } catch (error) {
     if (codeOf(error) !== 'ERR_PACKAGE_PATH_NOT_EXPORTED') throw explained(name, file, codeOf(error))
-    // The port gives up at a condition that leads to nothing; Node goes on to the next.
+    // The port stops at a condition that resolves to nothing; Node tries the next one.
     const dead = deadEnds(manifestOf(nameOf(name).packageName, file)?.exports, all)
     try {
       return fileOf(name, file, new Set([...all].filter((condition) => !dead.has(condition))))
@@ -115,7 +115,7 @@ function nameOf(name: string): { readonly packageName: string; readonly subpath:
   return { packageName, subpath: ['.', ...parts].join('/') }
 }
 
-/** What Node's error means to whoever wrote the name. */
+/** Explains Node's error to whoever wrote the name. */
 function explained(name: string, file: string, code: string | undefined): NotFound {
   const { packageName, subpath } = nameOf(name)
   const manifest = manifestOf(packageName, file)

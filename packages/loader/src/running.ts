@@ -12,7 +12,7 @@ interface Run {
   readonly fiber: Fiber
 }
 
-/** The entries that were started, by their ids. A new version that does not run gives way to the one that ran. */
+/** The started entries, by id. A new version that does not run is replaced by the one that ran. */
 export class RunningEntries {
   private readonly ctx: Context
   /** Milliseconds that an entry may take to load or unload. */
@@ -35,7 +35,7 @@ export class RunningEntries {
     return [...this.runs.keys()]
   }
 
-  /** Makes what runs what is wanted; an entry that is wanted and cannot be had stays as it is. Returns what does not run, and why. */
+  /** Applies a plan; entries that cannot be loaded stay as they are. Returns the problems of what does not run. */
   async realise({ order, plans }: Wanted): Promise<readonly Problem[]> {
     const sound = new Set<string>()
     for (const { plan: { entry }, fiber } of this.all()) if (whyNot(fiber) === undefined) sound.add(entry.id)
@@ -49,10 +49,10 @@ export class RunningEntries {
     return [...problems, ...await this.problems(new Set(problems.map(({ entry }) => entry)))]
   }
 
-  /** Each in its turn. `sound`: those that ran when all this began. */
+  /** Loads entries one by one. `sound`: ids of entries that ran before. */
   private async bring(plans: readonly Plan[], sound: ReadonlySet<string>): Promise<readonly Problem[]> {
     const problems: Problem[] = []
-    // What would wait for a service keeps its place in the line while others may still bring that service, and what runs runs on.
+    // An entry that lacks a service is retried after the others, which may provide it; meanwhile its old version runs on.
     let left = plans
     for (let before = Infinity; left.length > 0 && left.length < before;) {
       before = left.length
@@ -78,7 +78,7 @@ export class RunningEntries {
     return Object.keys(Inject.resolve(plan.plugin.inject)).filter((service) => (this.ctx.get(service) as unknown) === undefined)
   }
 
-  /** One entry: loaded, reloaded, updated, or left alone. */
+  /** Loads, reloads or updates one entry, or leaves it alone. */
   private async bringOne(plan: Plan, ran: boolean): Promise<readonly Problem[]> {
     const { id } = plan.entry
     const now = this.runs.get(id)
@@ -98,7 +98,7 @@ export class RunningEntries {
       await this.changed(id, samePlugin ? 'updated' : 'reloaded')
       return []
     }
-    // Not an update: one that is still loading would never come to it.
+    // Not an update: a fiber that is still loading would never get to it.
     const back = await this.whyNot(await this.replace(now.plan)) === undefined
     return [plan.entry.problem(`its new version ${why}; the one before ${back ? 'runs again' : 'does not run any more'}`)]
   }
@@ -135,19 +135,19 @@ export class RunningEntries {
     await within(this.timeout, fiber.dispose())
   }
 
-  /** Puts the entries, and their listeners, in the order of the file. */
+  /** Sorts the entries and their listeners in the order of the file. */
   private sort(order: readonly string[]): void {
     const sorted = [...this.runs].sort(([a], [b]) => order.indexOf(a) - order.indexOf(b))
     this.runs.clear()
     for (const [id, run] of sorted) this.runs.set(id, run)
-    // As a fresh boot has them: what was loaded again would be last otherwise, and where listeners nest the order decides.
+    // As after a fresh boot: a reloaded entry would be last otherwise, and the order of nested listeners matters.
     sortListeners(this.ctx, (ctx) => {
       const rank = sorted.findIndex(([, { fiber }]) => ctx.fiber === fiber || isBelow(ctx.fiber, fiber))
       return rank < 0 ? undefined : rank
     })
   }
 
-  /** Waits until nothing loads any more, which a late service may start; then says what does not run, but for what was told. */
+  /** Waits until nothing is loading (a late service may start more), then returns what does not run, without what was reported already. */
   private async problems(told: ReadonlySet<string | undefined>): Promise<readonly Problem[]> {
     const all = this.all()
     await this.settle(all)
@@ -182,7 +182,7 @@ function namedPlugin({ entry, plugin }: Plan): Plugin {
 
 // --- Why an entry does not run ---
 
-/** Why a plugin does not run, in words; nothing where it does. */
+/** Why a plugin does not run, in words; `undefined` where it runs. */
 function whyNot(fiber: Fiber): string | undefined {
   const why = whyNotRunning(fiber)
   return why && wordsFor(why)
@@ -201,7 +201,7 @@ function waitsFor(services: readonly string[], provided: readonly string[]): str
   return `waits for the service ${services.join(', ')}, which nobody provides${services.map((service) => nearest(service, provided)).join('')}`
 }
 
-/** Cordis' own error of a config, of a part that the plugin loads, holds the schema's words, and those may quote the value. */
+/** Rewrites Cordis' own error about the config of a nested plugin: it contains the schema's message, which may quote the value. */
 function problemOf(error: unknown): string {
   if (!(error instanceof Error && error.name === 'ValidationError')) return messageOf(error)
   const [, path] = /\(at ([\w.-]+)\)$/.exec(error.message) ?? []

@@ -1,12 +1,12 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
-/** Milliseconds without an event, after which a change is looked at: an editor writes a file in several steps. */
+/** Debounce in milliseconds: an editor writes a file in several steps. */
 const QUIET = 50
 
 /**
- * Says that some of its files may have changed. It watches their folders: an editor that writes a new file in the place of the old one
- * takes a watch on the file itself away.
+ * Reports that some of its files may have changed. It watches their folders: an editor that replaces a file by a new one
+ * would end a watch on the file itself.
  */
 export class FileWatch {
   private readonly changed: () => void
@@ -20,7 +20,7 @@ export class FileWatch {
     this.failed = failed
   }
 
-  /** Follows these files too, until it is closed. */
+  /** Watches these files too, until it is closed. */
   follow(files: Iterable<string>): void {
     if (this.closed) return
     for (const file of files) {

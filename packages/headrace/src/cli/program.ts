@@ -13,7 +13,7 @@ import type { VerifyOptions } from './commands/verify.ts'
 import type { WireOptions } from './commands/verify-wire.ts'
 import { Terminal } from './show/terminal.ts'
 
-// What a command needs is loaded when it runs: a whole agent takes its time.
+// Commands are imported when they run: a whole agent takes long to load.
 const commands = {
   run: async () => (await import('./commands/run.ts')).run,
   explain: async () => (await import('./commands/explain.ts')).explain,
@@ -26,7 +26,7 @@ const commands = {
   create: async () => (await import('./commands/create.ts')).createPlugin,
 }
 
-/** Runs the command line of this process, and tells of what nobody caught. Returns the exit code, as {@link runCommand}. */
+/** Runs the command line of this process and reports uncaught errors. Returns the exit code, as {@link runCommand}. */
 export async function main(argv: readonly string[]): Promise<number> {
   const terminal = new Terminal(process.stdout, process.stderr, process.env)
   const fail = failing(terminal, argv)
@@ -47,7 +47,7 @@ export async function runCommand(argv: readonly string[], terminal: Terminal): P
   }
 }
 
-/** Tells of an error. Returns its exit code. */
+/** Prints an error. Returns its exit code. */
 function failing(terminal: Terminal, argv: readonly string[]): (error: unknown) => number {
   return (error) => {
     for (const line of describeError(error, argv.includes('--debug'))) terminal.warn(line)
@@ -195,7 +195,7 @@ function defineCreate(root: Command, terminal: Terminal, done: (code: number) =>
     .action(async (name: string, options: CreateOptions) => done(await (await commands.create())(name, options, terminal)))
 }
 
-/** Commander's words, without what came behind an unknown option's name. */
+/** Commander's message, without the value of an unknown option. */
 function usageProblem({ code, message }: CommanderError): string {
   if (code === 'commander.help') return 'say what to do: run, start, check, plugins, sessions, explain, verify, skills or create; see headrace --help'
   if (code === 'commander.unknownOption') {
@@ -206,7 +206,7 @@ function usageProblem({ code, message }: CommanderError): string {
   return `${message.replace(/^error: /, '')}; see --help`
 }
 
-// What a command needs is loaded when it runs.
+// Commands are imported when they run.
 const sessions = () => import('./commands/sessions.ts')
 const transfer = () => import('./commands/transfer.ts')
 const rewind = () => import('./commands/sessions.ts')

@@ -28,7 +28,7 @@ export async function boot(config: Config, terminal: Voice, debug: boolean): Pro
   })
 }
 
-/** An app as its YAML file says. What the file names and its folder does not have is looked for where this command is. */
+/** An app booted from its YAML file. Packages that the file's folder does not have are looked for where this command is installed. */
 export interface FileApp {
   readonly ctx: Context
   readonly loader: Loader
@@ -36,7 +36,7 @@ export interface FileApp {
 
 /** Boots the app of a file, its plugins' warnings on stderr. @throws LoaderError with all that is wrong, and where */
 export async function bootFile(file: string, options: { readonly watch?: boolean }, terminal: Voice, debug: boolean): Promise<FileApp> {
-  // Here, for it brings a YAML parser, which nobody else needs.
+  // Imported lazily: it brings a YAML parser that no other command needs.
   const { boot: bootApp } = await import('@headrace/loader')
   return telling(terminal, debug, async (ctx) => ({
     ctx,
@@ -44,7 +44,7 @@ export async function bootFile(file: string, options: { readonly watch?: boolean
   }))
 }
 
-/** Boots in a new context. What is logged meanwhile is told afterwards: an error is thrown as well as logged, and is to be told once. */
+/** Boots in a new context. Log messages are held back until it has booted: an error is both thrown and logged, and must be shown once. */
 async function telling<T>(terminal: Voice, debug: boolean, start: (ctx: Context) => Promise<T>): Promise<T> {
   const ctx = new Context()
   let waiting: LogMessage[] | undefined = debug ? undefined : []
@@ -57,7 +57,7 @@ async function telling<T>(terminal: Voice, debug: boolean, start: (ctx: Context)
     terminal.warn(`headrace: ${message.type === 'warn' ? 'warning' : message.type}: ${brief(line, 1_000)}`)
     if (debug) for (const other of rest) terminal.note(other)
   }
-  // First of all: without an exporter nobody hears of a plugin that fails.
+  // First: without an exporter a failing plugin would be silent.
   addLastingExporter(ctx, exporter)
   const app = await start(ctx)
   for (const message of waiting ?? []) tell(message)
@@ -81,7 +81,7 @@ function wordsFor(why: NotRunning): string {
   }
 }
 
-/** Ends all plugins; what one of them throws is said, and stops nothing. */
+/** Unloads all plugins; an error is shown and stops nothing. */
 export async function shutDown(ctx: Context, terminal: Voice): Promise<void> {
   await ctx.fiber.dispose().catch((error: unknown) => terminal.warn(`headrace: warning: ${messageOf(error)}`))
 }

@@ -15,28 +15,28 @@ export const NO_ANSWER = 3
 export const DENIED = 4
 export const CANCELLED = 130
 
-/** A command line that cannot be: exit code 2. The message says what to type instead. */
+/** An invalid command line: exit code 2. The message says what to type instead. */
 export class UsageError extends HeadraceError {
   constructor(problem: string) {
     super('USAGE', problem)
   }
 }
 
-/** A command that cannot do what it was asked to: exit code 1. */
+/** A command that failed: exit code 1. */
 export class CommandError extends HeadraceError {
   constructor(problem: string, options?: ErrorOptions) {
     super('COMMAND_FAILED', problem, options)
   }
 }
 
-/** The line a person gets; the stack too where they asked for it. An app's file may have several things wrong, a line each. */
+/** The lines to show for an error, with its stack if asked for. An app's file may have several problems, a line each. */
 export function describeError(error: unknown, debug: boolean): readonly string[] {
   const problems = error instanceof HeadraceError && error.code.startsWith('APP_') ? error.message.split('\n') : [messageOf(error)]
   const stack = debug && !(error instanceof UsageError) ? inspect(error).split('\n') : []
   return [...problems.map((problem) => `headrace: ${problem}`), ...stack]
 }
 
-/** Ends the process once what was printed is out: what a tool or a plugin left running must not hold it. */
+/** Ends the process once the output is flushed, even if a tool or plugin left something running. */
 export async function leave(code: number): Promise<never> {
   for (const stream of [process.stdout, process.stderr]) {
     if (stream.writable) await new Promise<void>((resolve) => stream.write('', () => resolve()))

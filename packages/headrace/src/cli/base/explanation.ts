@@ -3,7 +3,7 @@ import { type Json, type Message, type Owner, type Role, callsOf } from '@headra
 import { type Drift, type EpochHeader, Fold, type HeaderReason, type RequestData, type SessionEvent, assembleRequest, effectiveHeader, headerDrift, partsAt, proveRequest, sectionsOf } from '@headrace/session'
 import { CommandError, UsageError } from './error.ts'
 
-/** `asked`: what a side request adds. */
+/** `asked`: the messages that a side request adds. */
 export type SegmentName = 'prefix' | 'before' | 'history' | 'asked' | 'after'
 
 export interface MessagePart extends Size {
@@ -19,7 +19,7 @@ export interface NamedPart extends Size {
   readonly text: string
 }
 
-/** A session that worked for a call, such as a subagent's. */
+/** A session that worked for a tool call, such as a subagent's. */
 export interface ChildPart {
   readonly session: string
   /** The tool that was called. */
@@ -36,14 +36,14 @@ export interface HeaderChange {
   readonly substitute?: true
 }
 
-/** A request, taken apart: who put what into it, what is new in it, and what of it was sent before. */
+/** A request in its parts: who contributed each, what is new, and what was sent before. */
 export interface Explanation {
   readonly session: string
   readonly cwd?: string
   readonly name: string
   readonly seq: number
   readonly dispatch: DispatchEvent['data']
-  /** The digest that the log gives for it is that of what the log rebuilds. */
+  /** True where the recorded digest equals that of the rebuilt request. */
   readonly rebuilds: boolean
   readonly size: Size
   readonly end?: SessionEvent<'request/end'>['data']
@@ -67,7 +67,7 @@ interface Sent {
   readonly rebuilds: boolean
 }
 
-/** Takes a request of a log apart. @throws LogError where the log is not well-formed up to it */
+/** Explains a request of a log. @throws LogError where the log is not well-formed up to it */
 export function explainRequest(events: readonly SessionEvent[], target: DispatchEvent): Explanation {
   const earlier = events.findLast((event): event is DispatchEvent => event.type === 'request/dispatch' && event.seq < target.seq)
   const [sent, before] = rebuildBoth(events, target, earlier)
@@ -113,7 +113,7 @@ function rebuildBoth(events: readonly SessionEvent[], target: DispatchEvent, ear
     const { digest } = proveRequest(parts.header, fold.surface.chain(), parts.side)
     const header = effectiveHeader(parts.header, parts.side)
     const sent = { header, request: assembleRequest(parts), rebuilds: digest === event.data.digest }
-    // Read now: the history it shares grows on.
+    // Read now: it shares the history, which keeps growing.
     void sent.request.messages
     if (event === target) return before ? [sent, before] : [sent]
     before = sent
@@ -156,16 +156,16 @@ function changeOf(event: SessionEvent): readonly HeaderChange[] {
   return [{ seq: event.seq, reason, ...(event.data.substitute && { substitute: true }) }]
 }
 
-/** What a request has in common with the one before it: the beginning, which a provider's cache can give. */
+/** The common beginning of a request and the one before it, which a provider's cache can serve. */
 export interface Cached {
   /** Name of the request before. */
   readonly against?: string
   /** Bytes of the common beginning, of tools, system and messages. */
   readonly bytes: number
   readonly of: number
-  /** Where they part: `tools`, `system`, `message 7`, counted from 1; absent where nothing is new. */
+  /** Where they diverge: `tools`, `system`, `message 7`, counted from 1; absent where nothing is new. */
   readonly newFrom?: string
-  /** Another provider or model: its cache has nothing of this. */
+  /** True for another provider or model, whose cache has none of this. */
   readonly otherModel?: true
 }
 
@@ -204,7 +204,7 @@ function commonBytes(a: Buffer, b: Buffer): number {
   return length
 }
 
-/** How large a part of a request is: UTF-8 bytes of its JSON, or of its text; tokens at four characters each, so roughly. */
+/** Size of a part of a request: UTF-8 bytes of its JSON or text; tokens are estimated at four characters each. */
 export interface Size {
   readonly bytes: number
   readonly tokens: number

@@ -7,7 +7,7 @@ import type { Context, Fiber } from 'cordis'
 import { CommandError } from './error.ts'
 import { type DispatchEvent, type Explanation, type Size, explainRequest } from './explanation.ts'
 
-/** Something of a plugin's in a first request. */
+/** A contribution of a plugin to a first request. */
 export interface Cost extends Size {
   readonly kind: 'tool' | 'system' | 'prefix' | 'before' | 'history' | 'after'
   readonly owner: Owner
@@ -15,7 +15,7 @@ export interface Cost extends Size {
   readonly name?: string
 }
 
-/** A plugin that is loaded, with what it brings. */
+/** A loaded plugin, with what it registered. */
 export interface Part {
   /** The id of its entry, else its plugin's name. */
   readonly id: string
@@ -40,7 +40,7 @@ interface Place extends Top {
   readonly fibers: readonly Fiber[]
 }
 
-/** The plugins of an app, what each registered, and what each costs in a first request. */
+/** The plugins of an app, what each registered, and its cost in a first request. */
 export function inventoryOf(ctx: Context, entries: readonly Top[], request: Explanation | undefined): readonly Part[] {
   const all = fibersOf(ctx)
   const tops = entries.flatMap(({ id, fiber }) => [{ id, fiber }, ...partsOfSet(fiber, all)])
@@ -56,7 +56,7 @@ export function inventoryOf(ctx: Context, entries: readonly Top[], request: Expl
   })
 }
 
-/** A plugin that is only a set of others, as `headrace` is, is shown by its parts: those that sign with names of their own. */
+/** A plugin that is only a set of others, such as `headrace`, is shown by those parts that sign with names of their own. */
 function partsOfSet(fiber: Fiber, all: readonly Fiber[]): readonly Top[] {
   const name = pluginOf(fiber.ctx)
   if (name !== 'headrace') return []
@@ -66,7 +66,7 @@ function partsOfSet(fiber: Fiber, all: readonly Fiber[]): readonly Top[] {
 }
 
 function topOf(fiber: Fiber, tops: readonly Top[]): Fiber | undefined {
-  // The innermost: a part of a set counts itself.
+  // The innermost one: a part of a set counts for itself.
   const around = tops.map((top) => top.fiber).filter((top) => top === fiber || isBelow(fiber, top))
   return around.find((top) => !around.some((other) => isBelow(other, top)))
 }
@@ -82,7 +82,7 @@ function costsOf({ tools, system, messages }: Explanation): readonly Cost[] {
   ]
 }
 
-/** Whose a cost is: by the plugin that signed it; where several sign with that name, by the key that one of them registered. */
+/** Finds the plugin of a cost by its signature; where several sign with one name, by the key that one of them registered. */
 function ownerAmong<T extends { readonly plugin: string; readonly registered: readonly Registration[] }>(
   parts: readonly T[],
   { owner }: Cost,
@@ -97,7 +97,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0)
 }
 
-/** A provider that answers nothing. */
+/** The name of a provider that never answers. */
 const DRY = 'dry'
 
 /**
@@ -122,13 +122,13 @@ export async function dryTurn(ctx: Context, cwd: string): Promise<Explanation> {
   }
 }
 
-/** What a store does; the compiler sees to it that none is missing. */
+/** The methods of a store; the compiler checks that none is missing. */
 const CALLS: Readonly<Record<Exclude<keyof SessionStore, 'location'>, true>> = {
   create: true, lease: true, load: true, read: true, follow: true, post: true, letters: true, card: true, list: true, remove: true,
   putBlob: true, getBlob: true,
 }
 
-/** Has a store keep all in memory from now on. What holds the app's store is out of reach, so each of its calls is replaced. */
+/** Redirects a store to memory by replacing each of its methods: the registry that holds the store is out of reach. */
 function keepNothing(store: SessionStore): void {
   const memory = new MemoryStore()
   for (const name of Object.keys(CALLS) as (keyof typeof CALLS)[]) Object.defineProperty(store, name, { value: memory[name].bind(memory) })

@@ -26,14 +26,14 @@ export async function storeOf({ store: spec }: StoreOptions, use: 'to read' | 't
   return new SqliteStore({ file: path, fsync: 'barrier' })
 }
 
-/** The plugin that serves that store to an app, with its config. */
+/** The plugin that provides that store, with its config. */
 export async function storePlugin(spec: string): Promise<readonly [plugin: Plugin<object>, config: object]> {
   const { kind, path } = placeOf(spec)
   if (kind === 'jsonl') return [storeJsonl as Plugin<object>, { directory: path }]
   return [await import('@headrace/plugin-store-sqlite') as Plugin<object>, { file: path }]
 }
 
-/** What to say behind a session's id, so that whoever reads it finds the session again; nothing where the command looks by itself. */
+/** The `--store` option to print behind a session's id; empty where the command finds the session without it. */
 export function shownStore(location: string | undefined): string {
   if (location === undefined || location === `jsonl:${defaultDirectory()}`) return ''
   if (location === 'memory') return ' (kept in memory only: this app has no store)'
@@ -46,12 +46,12 @@ function placeOf(spec: string): { readonly kind: string; readonly path: string }
   return { kind, path }
 }
 
-/** True for what names a file, not a session. */
+/** True for the path of a file, not a session's id. */
 export function isFile(what: string): boolean {
   return /[/\\]|\.jsonl$/.test(what)
 }
 
-/** A log to look at, wherever it is. */
+/** A log to read, from a store or a file. */
 export interface Log {
   /** The session's id, or the file. */
   readonly name: string
@@ -77,13 +77,13 @@ export async function findLog(store: SessionStore, what: string): Promise<Log> {
     return { name: what, title: what, file: what, batches: () => readLog(what), blob }
   }
   const id = what === 'last' ? await lastSession(store) : what
-  // A session that there is none of is told by the store itself.
+  // The store itself reports a session that does not exist.
   const file = store instanceof JsonlStore ? join(store.directory, `${id}.jsonl`) : undefined
   const isThere = file !== undefined && statSync(file, { throwIfNoEntry: false }) !== undefined
   return { name: id, title: `session ${id}`, ...(isThere && { file }), batches: () => store.load(id), blob: (digest) => store.getBlob(id, digest) }
 }
 
-/** A blob that lies beside a log's own file. */
+/** Reads a blob stored beside a log's own file. */
 export async function siblingBlob(path: string, digest: string): Promise<Uint8Array | undefined> {
   if (!/^[0-9a-f]{64}$/.test(digest)) return undefined
   return readFile(join(path.replace(/\.jsonl$/, '.blobs'), digest)).catch(() => undefined)
@@ -96,7 +96,7 @@ async function lastSession(store: SessionStore): Promise<string> {
   return last
 }
 
-/** The newest session of a folder, of those that were not made under another: read off cards, whatever else there is. */
+/** The newest session of a folder that is not under another, by the store's cards. */
 export async function newestIn(store: SessionStore, cwd: string): Promise<string | undefined> {
   for await (const { id, open } of store.list({ cwd })) if (!open?.under) return id
   return undefined

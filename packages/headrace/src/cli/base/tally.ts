@@ -2,7 +2,7 @@ import { NO_USAGE, type Usage, addUsage, textOf } from '@headrace/message'
 import { Costs } from '@headrace/agent/internal'
 import type { ErrorRecord, SessionEvent, TurnFinish, TurnReason } from '@headrace/session'
 
-/** What became of a run: of its one turn, or of all that a queue held. */
+/** The outcome of a run: of its one turn, or of the whole queue. */
 export interface Summary {
   readonly session: string
   /** The store's `location`, where it says one. */
@@ -12,7 +12,7 @@ export interface Summary {
   readonly error?: ErrorRecord
   /** Why the last answer ended. */
   readonly finish?: TurnFinish
-  /** Calls that were denied, and that no person said no to. Absent where there are none. */
+  /** Calls that were denied by no person. Absent where there are none. */
   readonly denied?: number
   /** Of the last answer. */
   readonly text: string
@@ -23,7 +23,7 @@ export interface Summary {
   readonly cost?: number
 }
 
-/** Counts a run while its events pass by. */
+/** Computes the outcome of a run from its events. */
 export class Tally {
   private readonly session: string
   private readonly store: string | undefined
@@ -34,7 +34,7 @@ export class Tally {
   private usage = NO_USAGE
   private readonly costs = new Costs()
   private denied = 0
-  /** Calls that the user was asked about, by question; those that the user answered. */
+  /** Calls that the user was asked about, by question; and those that were answered. */
   private readonly questions = new Map<number, string>()
   private readonly answered = new Set<string>()
 
@@ -58,7 +58,7 @@ export class Tally {
     }
   }
 
-  /** @param otherwise what became of the run where no turn ended in the log */
+  /** @param otherwise the outcome where no turn ended in the log */
   summary(otherwise: { readonly reason: Summary['reason']; readonly error?: ErrorRecord }): Summary {
     const { session, store, denied, text, turns, steps, usage, costs: { cost } } = this
     const { reason, error, finish } = this.ended ?? { ...otherwise, finish: undefined }

@@ -4,7 +4,7 @@ export { jsonLine, oneLine, visible } from '@headrace/message'
 
 /** Prose on one line, its white space as one space each, cut at a length. */
 export function brief(text: string, length: number): string {
-  // Cut first as well: a text of megabytes is not for reading through.
+  // Cut first as well: a text of megabytes must not be scanned.
   const line = oneLine(text.slice(0, length * 4).replace(/\s+/g, ' ').trim())
   return cut(line, length, text.length > length * 4)
 }

@@ -11,10 +11,10 @@ export interface CreateOptions {
   readonly dir?: string
 }
 
-/** To be taken out with the first release, and README.md's chapter of that name with it. */
+/** To be removed with the first release, together with README.md's chapter of that name. */
 const UNPUBLISHED = 'headrace is not on npm yet: in place of npm install, npm i -D <folder>/*.tgz; README.md, "Before it is on npm", makes them'
 
-/** `headrace create plugin`: a package that passes its tests as it is made. */
+/** `headrace create plugin`: creates a package whose tests pass. */
 export async function createPlugin(text: string, { dir }: CreateOptions, terminal: Terminal): Promise<number> {
   const name = toPluginName(text)
   const folder = resolve(dir ?? name.folder)
@@ -33,7 +33,7 @@ function nextCommands(folder: string): readonly string[] {
 
 const MARKS = { pnpm: ['pnpm-workspace.yaml', 'pnpm-lock.yaml'], yarn: ['yarn.lock'], npm: ['package-lock.json'] }
 
-/** What manages the packages around a folder; npm where nothing says so. */
+/** The package manager of a folder; npm by default. */
 function managerOf(folder: string): string {
   for (let at = dirname(folder); ; at = dirname(at)) {
     const found = Object.entries(MARKS).find(([, files]) => files.some((file) => existsSync(join(at, file))))
@@ -42,7 +42,7 @@ function managerOf(folder: string): string {
   }
 }
 
-/** A repository that was just begun may be there. */
+/** A fresh repository may be in the folder. */
 const HARMLESS = ['.git']
 
 /** Writes files into a folder that is empty or not there: all of them, or none. @throws CommandError, and then nothing was changed */
@@ -59,7 +59,7 @@ export async function writeNewFolder(folder: string, files: Files): Promise<void
     }
   } catch (error) {
     for (const file of written) await rm(file, { force: true })
-    // What somebody else put there meanwhile stays, and its folder with it.
+    // Files that somebody else created meanwhile stay, with their folder.
     for (const made of folders.reverse()) await rmdir(made).catch(() => undefined)
     throw new CommandError(`${folder} could not be written, and is as it was: ${messageOf(error)}`, { cause: error })
   }
@@ -84,7 +84,7 @@ async function makeFolder(folder: string, made: string[]): Promise<void> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(folder) === folder) throw error
     await makeFolder(dirname(folder), made)
-    // Once more and no further: what is above may be a link to nowhere.
+    // One retry only: a parent may be a dangling link.
     await makeOne(folder, made)
   }
 }
@@ -104,7 +104,7 @@ export interface PluginName {
   readonly package: string
   /** Of the plugin, which signs what it adds: the package's last part without `headrace-plugin-` or `plugin-`. */
   readonly plugin: string
-  /** Of its folder, where nobody says otherwise: the package's last part. */
+  /** Default name of its folder: the package's last part. */
   readonly folder: string
 }
 
@@ -112,7 +112,7 @@ export interface PluginName {
 const LONGEST_PLUGIN = 50
 /** npm's limit. */
 const LONGEST_PACKAGE = 214
-/** Who else signs in a log. */
+/** Owners that a plugin must not be named like. */
 const SIGNERS = ['app', 'user', 'model', 'tool', 'loop']
 
 /**
@@ -140,10 +140,10 @@ function refused(text: string, problem: string): UsageError {
 /** Texts by path, seen from the folder they are for. */
 export type Files = ReadonlyMap<string, string>
 
-/** A template is a package that works where it lies; in the copy each of these words is another. */
+/** A template is a working package; in the copy each of these words is replaced. */
 export type Words = Readonly<Record<string, string>>
 
-/** What has another name here: npm leaves out a .gitignore, and a manifest inside of a package misleads bundlers. */
+/** Files with another name in the template: npm leaves out a .gitignore, and a nested manifest misleads bundlers. */
 const NAMES: Readonly<Record<string, string>> = { 'gitignore': '.gitignore', 'manifest.json': 'package.json' }
 
 /** A template of this package, with its words replaced. */
@@ -151,7 +151,7 @@ export async function readTemplate(name: string, words: Words): Promise<Files> {
   const folder = fileURLToPath(new URL(`../../../templates/${name}/`, import.meta.url))
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => relative(folder, join(entry.parentPath, entry.name))).sort()
-  // In one pass, so that no word is replaced in what another has become.
+  // In one pass, so that no word is replaced inside a replacement.
   const pattern = new RegExp(Object.keys(words).join('|'), 'g')
   const texts = await Promise.all(paths.map((path) => readFile(join(folder, path), 'utf8')))
   return new Map(paths.map((path, index) => [NAMES[path] ?? path, texts[index]!.replace(pattern, (word) => words[word]!)]))

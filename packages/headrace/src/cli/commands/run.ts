@@ -18,7 +18,7 @@ import type { Terminal } from '../show/terminal.ts'
 import { type Audience, Transcript, jsonLines } from '../show/transcript.ts'
 
 export interface RunOptions extends StoreOptions {
-  /** The file of an app, in the place of the usual set. */
+  /** The file of an app, instead of the usual set. */
   readonly app?: string
   readonly cwd?: string
   readonly model?: string
@@ -38,13 +38,13 @@ export interface RunOptions extends StoreOptions {
   readonly debug?: true
 }
 
-/** A session that is there, folded to its end. */
+/** An existing session, folded to its end. */
 interface Found {
   readonly id: string
   readonly fold: Fold
 }
 
-/** What a run was asked for, everything checked that can be before the agent is started. */
+/** The request for a run, checked as far as possible before the agent is started. */
 interface Plan {
   readonly cwd: string | undefined
   readonly prompt: string | undefined
@@ -55,7 +55,7 @@ interface Plan {
   readonly id: string | undefined
 }
 
-/** `headrace run`: gives an agent a prompt, or lets it finish what it left, and follows it to the end. Returns the exit code. */
+/** `headrace run`: prompts an agent, or lets it finish its open work, and follows it to the end. Returns the exit code. */
 export async function run(words: readonly string[], options: RunOptions, terminal: Terminal): Promise<number> {
   const asked = await askedFor(words, options)
   // The app of a file has a store of its own to look for the session in, so it boots first.
@@ -86,7 +86,7 @@ export async function run(words: readonly string[], options: RunOptions, termina
   }
 }
 
-/** What the command line says, by itself. */
+/** Checks the command line by itself. */
 interface Asked {
   readonly cwd: string
   readonly prompt: string | undefined
@@ -97,7 +97,7 @@ async function askedFor(words: readonly string[], options: RunOptions): Promise<
   if (options.app !== undefined && options.store !== undefined) throw new UsageError('where sessions are kept is said in the file of --app; leave --store out')
   if (options.app !== undefined && options.baseUrl !== undefined) throw new UsageError('where models are is said in the file of --app; leave --base-url out')
   const cwd = folderOf(options.cwd ?? '.')
-  // What --continue is for needs no prompt, and must not wait for a pipe that nobody closes.
+  // --continue needs no prompt, and must not wait for a pipe that nobody closes.
   const prompt = await readPrompt({ words, fromPipe: options.continue !== true })
   const isNew = !options.continue && options.session === undefined
   if (prompt === undefined && isNew) throw new UsageError('there is no prompt; give it as an argument, e.g. headrace run "Why does the test fail?", or pipe it into stdin')
@@ -146,7 +146,7 @@ async function findSession(store: SessionStore, options: RunOptions, cwd: string
   try {
     const fold = await foldOf(store, id)
     if (fold.length > 0) return { id, fold }
-    // Its process died before anything was written: nothing is lost with it, and its id is free again.
+    // Its process died before anything was written: nothing is lost, and its id can be used again.
     await store.remove(id)
   } catch (error) {
     if (!(error instanceof HeadraceError && error.code === 'SESSION_NOT_FOUND')) throw error
@@ -174,14 +174,14 @@ function tellIdle({ code, why }: Idle, found: Found | undefined, { json }: RunOp
   return code
 }
 
-/** The usual set, and where requests go. Judged here, for a turn that cannot send its request would settle its prompt. */
+/** The usual set and its route. Checked here, since a turn that cannot send its request would settle its prompt. */
 function configOf(options: RunOptions, found: Found | undefined): Config {
   const { HEADRACE_MODEL, HEADRACE_BASE_URL } = process.env
   const logged = found?.fold.headers.baseline?.config
   const model = modelOf(options, logged?.model) ?? (logged ? undefined : HEADRACE_MODEL || undefined)
   if (model === undefined && !logged) throw new UsageError('there is no model; give --model <provider/model>, or set HEADRACE_MODEL (and HEADRACE_BASE_URL for an endpoint of your own)')
   const provider = model === undefined ? splitModel(logged!.model).provider : providerOf(model)
-  // The variable goes with HEADRACE_MODEL, and with names that say no provider: another provider's key stays at its own address.
+  // The variable applies to HEADRACE_MODEL and to names without a provider: another provider's key must not go to that address.
   const isForVariable = provider === undefined || provider === ENDPOINT || (options.model === undefined && provider === providerOf(HEADRACE_MODEL ?? ''))
   const baseURL = options.baseUrl ?? (isForVariable ? HEADRACE_BASE_URL || undefined : undefined)
   if (provider === undefined && baseURL === undefined) {
@@ -196,7 +196,7 @@ function configOf(options: RunOptions, found: Found | undefined): Config {
   }
 }
 
-/** The model that was asked for; a name alone is of the logged model's provider, unless it is said where it is. */
+/** The requested model; a name without a provider keeps the logged model's provider, unless a base URL is given. */
 function modelOf({ model, baseUrl }: RunOptions, logged: string | undefined): string | undefined {
   return model === undefined || baseUrl !== undefined || logged === undefined ? model : resolveModel({ model }, logged).model
 }
@@ -208,7 +208,7 @@ function waitsOf({ firstByte, idle, whole }: RunOptions): Pick<Config, 'clocks'>
 }
 
 async function agentOf(app: Context, { found, id, cwd }: Plan, options: RunOptions, baseURL: string | undefined): Promise<Agent> {
-  // What the command line names beats the log; a default does not.
+  // The command line beats the log; a default does not.
   const asked = modelOf(options, found?.fold.headers.baseline?.config.model)
   const model = asked === undefined ? undefined : routeOf(asked, baseURL).model
   const common = { ...(cwd !== undefined && { cwd }), ...(model !== undefined && { model }) }
@@ -223,11 +223,11 @@ async function follow(
     tally.add(event)
     audience.event(event)
   }
-  // What was cut off is closed while the session is taken up: a person must hear which outcomes are unknown, as the model does.
+  // Open calls are closed when the session is resumed: the person must see which outcomes are unknown, as the model does.
   if (found) for (const event of [...agent.session.events(found.fold.length)]) tell(event)
   agent.session.on('event', tell)
   agent.session.on('chunk', (chunk) => audience.chunk(chunk))
-  // Disposed, so that what is queued behind the cancelled turn waits for --continue.
+  // Disposed, so that prompts behind the cancelled turn wait for --continue.
   const stop = (signal: AbortSignal) => (): void => {
     agent.cancel(typeof signal.reason === 'string' ? signal.reason : 'its output was closed')
     void agent.dispose()
@@ -246,7 +246,7 @@ async function follow(
   return tally.summary(result)
 }
 
-/** Who can be asked: somebody who sits at both ends. */
+/** A terminal to ask on: stdin and stderr must both be one. */
 function askedOn(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Pick<QuestionsOptions, 'terminal'> {
   return input.isTTY && output.isTTY ? { terminal: { input, output } } : {}
 }

@@ -10,7 +10,7 @@ export interface SessionsOptions extends StoreOptions {
   readonly json?: true
 }
 
-/** Rows that are aligned with each other, and shown at once: the first of many sessions do not wait for the last. */
+/** Rows that are aligned and printed together, so that the first of many sessions need not wait for the last. */
 const BLOCK = 100
 
 /**
@@ -65,7 +65,7 @@ function jsonOf(card: SessionCard): object {
 function rowOf(card: SessionCard): readonly string[] {
   const { id, modified, size, open, title, prompt, error } = card
   const text = brief(title ?? prompt ?? '(no prompt yet)', 80)
-  // One that works for another is not gone on with by --continue.
+  // --continue skips a session that works for another.
   const own = open?.under ? `(${brief(open.kind ?? 'made', 40)} of ${brief(open.under.session, 130)}) ${text}` : text
   const last = error === undefined ? own : `! ${brief(error, 300)}`
   return [id, shownTime(modified), shownSize(size), shownState(card), open?.cwd ?? '-', last]

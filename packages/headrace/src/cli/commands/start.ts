@@ -8,7 +8,7 @@ export interface StartOptions {
   readonly debug?: true
 }
 
-/** Milliseconds; a timer of its own, for nothing else may hold the process. */
+/** Milliseconds of a timer that keeps the process alive. */
 const LONG = 1_000_000_000
 
 /** `headrace start`: boots the app of a file, and stays until it is told to stop. Returns the exit code: 0 after a clean end. */

@@ -40,7 +40,7 @@ function show(item: LogItem, terminal: Terminal): void {
 type Salvaged = LogItem | { readonly lost: Lost | LostEvents }
 type Missing = (digest: string, seq: number) => void
 
-/** Every sound event, also behind what is damaged; what is left out is told. */
+/** Every sound event, also behind damage; what is left out is reported. */
 async function salvage(
   log: Log,
   getBlob: SessionStore['getBlob'],
@@ -90,7 +90,7 @@ function salvaging(store: unknown): store is SalvagingStore {
   return typeof (store as Partial<SalvagingStore>).salvage === 'function'
 }
 
-/** Of a store that knows no better: what it gives up to the first damage. */
+/** Fallback for other stores: everything up to the first damage. */
 async function* soundEvents(log: Log): AsyncGenerator<LogItem | { readonly lost: Lost }> {
   let next = 0
   try {

@@ -15,14 +15,14 @@ export interface WireOptions extends StoreOptions {
   readonly debug?: true
 }
 
-/** What became of one request's body. */
+/** The result for one request's body. */
 interface Compared {
   readonly dispatch: number
   readonly what: 'equal' | 'differs' | 'not comparable'
   readonly why?: string
 }
 
-/** The provider of a base URL has another each time; where it is stands in no body. */
+/** Any base URL will do: it is not part of a body. */
 const NOWHERE = 'http://127.0.0.1:9/v1'
 
 /**

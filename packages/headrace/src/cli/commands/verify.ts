@@ -9,7 +9,7 @@ export interface VerifyOptions extends StoreOptions {
   readonly json?: true
 }
 
-/** What was not looked at: bytes behind the last whole line of a file. */
+/** What was not checked: bytes behind the last whole line of a file. */
 interface LeftOut {
   readonly offset: number
   readonly bytes: number
@@ -45,7 +45,7 @@ function tell(
   if (digest) terminal.print(chain)
 }
 
-/** What a difference kept from being looked at. */
+/** What could not be checked because of a difference. */
 function unseenWords({ differences = 0, requests = 0, events = 0, unread }: Unseen = {}): readonly string[] {
   const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
   return [

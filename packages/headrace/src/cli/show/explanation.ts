@@ -10,7 +10,7 @@ export function withoutTexts({ messages, system, tools, ...rest }: Explanation):
   return { ...rest, system: system.map(short), tools: tools.map(short), messages: told }
 }
 
-/** Characters of a text that are shown of it. */
+/** Characters shown of a text. */
 const FIRST_WORDS = 80
 const SEGMENTS: readonly SegmentName[] = ['prefix', 'before', 'history', 'asked', 'after']
 

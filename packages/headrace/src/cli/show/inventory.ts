@@ -25,13 +25,13 @@ function broughtBy({ registered, costs, plugin }: Part): string {
     const items = keys.sort().map((key) => itemOf({ what, key }, costs, plugin, seen.get(`${what} ${key}`)!))
     return `${WORDS[what] ?? what} ${items.join(', ')}`.trimEnd()
   })
-  // What stands in the request under a key that is no registration's: what a listener says, each time anew.
+  // Contributions without a registration: those of listeners.
   const keys = new Set(registered.map(({ key }) => `${plugin}/${key}`))
   const said = costs.filter(({ owner }) => !keys.has(owner)).map(({ kind, owner, tokens }) => `${kind} ${owner.slice(plugin.length + 1)} ~${count(tokens)}`)
   return [...shown, ...said].join('; ')
 }
 
-/** Words for what many register; what others call theirs is shown as it is. */
+/** Names for common registrations; others are shown as they are. */
 const WORDS: Readonly<Record<string, string>> = {
   'provide': 'services', 'on': 'listens', 'tools.define': 'tools', 'system.section': 'sections', 'briefing.topic': 'topics',
   'agents.prefix': 'prefix', 'agents.before': 'before', 'agents.after': 'after', 'llm.adapter': 'models', 'sessions.store': 'the store',

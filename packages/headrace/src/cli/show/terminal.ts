@@ -4,7 +4,7 @@ import { jsonLine, oneLine, visible } from '../base/text.ts'
 /** A stream as the terminal writes to it. */
 export type Sink = Pick<NodeJS.WritableStream, 'write' | 'on'> & Partial<Pick<WriteStream, 'isTTY'>>
 
-/** Where a command speaks: answers on stdout; everything else on stderr, dim where that is a terminal. */
+/** The output of a command: answers on stdout; everything else on stderr, dim on a terminal. */
 export class Terminal {
   private readonly out: Sink
   private readonly err: Sink
@@ -17,7 +17,7 @@ export class Terminal {
     this.out = out
     this.err = err
     this.dims = err.isTTY === true && !env.NO_COLOR
-    // `headrace … | head` closes the pipe: what is said from then on is for nobody, and no reason to crash.
+    // `headrace … | head` closes the pipe: further output is dropped, which is no reason to crash.
     out.on('error', () => this.closing.abort())
     err.on('error', () => undefined)
   }
@@ -27,7 +27,7 @@ export class Terminal {
     return this.out.isTTY === true
   }
 
-  /** Aborted when stdout was closed by whoever read it. */
+  /** Aborted when the reader of stdout closed it. */
   get closed(): AbortSignal {
     return this.closing.signal
   }
@@ -67,7 +67,7 @@ export class Terminal {
     this.writeErr(`${oneLine(line)}\n`, false)
   }
 
-  /** Ends lines that were begun, so that what comes next stands on its own. */
+  /** Ends unfinished lines, so that the next output starts on its own line. */
   breakLines(): void {
     this.breakLine('out')
     this.breakLine('err')

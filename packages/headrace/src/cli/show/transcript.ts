@@ -8,7 +8,7 @@ import type { Terminal } from './terminal.ts'
 /** A run for a person: the answer on stdout as it comes; reasoning, tool calls, results and how it ended on stderr. */
 export class Transcript implements Audience {
   private readonly terminal: Terminal
-  /** What the last attempt failed with; told where another follows, for the end of the turn tells it otherwise. */
+  /** The last attempt's failure; shown where a retry follows, since the end of the turn shows the final one. */
   private failed: string | undefined
 
   constructor(terminal: Terminal) {
@@ -16,7 +16,7 @@ export class Transcript implements Audience {
   }
 
   chunk(chunk: Chunk): void {
-    // A program gets an answer when it is one: half of it cannot be taken back when the request goes out again.
+    // A program gets complete answers only: half of one cannot be taken back when the request is retried.
     if (chunk.type === 'text' && this.terminal.isShown) this.terminal.text(chunk.text)
     if (chunk.type === 'reasoning') this.terminal.aside(chunk.text)
   }
@@ -62,7 +62,7 @@ export class Transcript implements Audience {
   }
 }
 
-/** Nothing where nobody counted: the request did not leave or get through, or the endpoint tells no usage. */
+/** Nothing where there is no usage: the request was not sent, did not get through, or the endpoint reports none. */
 function shownUsage({ input, cached, output }: Usage): readonly string[] {
   if (input === 0 && output === 0) return []
   return [`${count(input)} tokens in${cached > 0 ? ` (${count(cached)} cached)` : ''}, ${count(output)} out`]
