@@ -1,6 +1,7 @@
 import { type Lease, type Letter, type LetterDraft, type SessionStore, forkLog, verify } from '@headrace/session'
 import { describe, expect, it, vi } from 'vitest'
 import { until } from './gate.ts'
+import { Follower } from './store-following.ts'
 import { append, opening, prompt, read, write } from './store-logs.ts'
 
 /** A prompt as a letter. */
@@ -50,6 +51,39 @@ export function mailing(store: () => SessionStore, again: () => Promise<SessionS
       vi.useRealTimers()
     }
     expect((await store().letters('a')).map(textIn)).toEqual(['0', '1', '2', '3', '4'])
+  })
+
+  it('holds its lease, its letters, its card and its followers where the clock jumps by an hour, forward or back', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    try {
+      const other = await again()
+      const lease = await store().create('a')
+      let next = append(lease, 0, [opening('a')]).length
+      await lease.flush()
+      const followers = [new Follower(store(), 'a'), new Follower(other, 'a')]
+      for (const [turn, hours] of [1, -1, -1, 2].entries()) {
+        vi.setSystemTime(Date.now() + hours * 3_600_000)
+        await expect(other.lease('a')).rejects.toMatchObject({ code: 'SESSION_BUSY' })
+        await expect(other.remove('a')).rejects.toMatchObject({ code: 'SESSION_BUSY' })
+        await other.post('a', letter(`one ${turn}`, { key: `k${turn}` }))
+        vi.setSystemTime(Date.now() - hours * 3_600_000)
+        await store().post('a', letter(`two ${turn}`))
+        const letters = await lease.letters()
+        expect(letters.map(textIn)).toEqual([`one ${turn}`, `two ${turn}`])
+        next = await take(lease, next, letters)
+        append(lease, next++, [{ type: 'turn/start', data: { turn: turn + 1, woke: 'wake' } }])
+        await lease.flush()
+        await until(async () => (await other.card('a')).turn?.number === turn + 1)
+        expect(await other.card('a')).toMatchObject({ state: 'running', queued: 2 * (turn + 1) })
+        expect(await other.post('a', letter(`one ${turn}`, { key: `k${turn}` }))).toMatchObject({ repeated: true })
+      }
+      for (const follower of followers) await follower.until(({ events }) => events.length === next)
+      await lease.release()
+      expect(await other.letters('a')).toEqual([])
+      expect(await other.card('a')).toMatchObject({ state: 'parked', turn: { number: 4 } })
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   it('calls whoever waits for a letter, from whatever store', async () => {

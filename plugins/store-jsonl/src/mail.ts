@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync, readdirSync, rmdirSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { sha256 } from '@headrace/message'
 import { type Cursor, KeyTakenError, type KeptKey, type Letter, type LetterDraft, type Mailbox, type Posted, type Waiting, contentDigest } from '@headrace/session'
@@ -91,19 +91,24 @@ export class MailFolder implements Mailbox {
     const { key, content } = draft.kind === 'prompt' && draft.key !== undefined ? { key: draft.key, content: contentDigest(draft) } : { key: undefined, content: '' }
     const known = key === undefined ? undefined : await find(key)
     if (known) return repeated(id, known, content)
-    const path = this.write({ letter, after, of })
-    try {
-      await this.syncFile(path)
-      for (;;) {
-        if (key === undefined) {
-          await this.deliver(path, letter.id)
-          return { letter: letter.id }
+    for (let attempt = 1; ; attempt++) {
+      const path = this.write({ letter, after, of })
+      try {
+        await this.syncFile(path)
+        for (;;) {
+          if (key === undefined) {
+            await this.deliver(path, letter.id)
+            return { letter: letter.id }
+          }
+          const done = await this.claim({ id, key, content, of, path, find })
+          if (done) return done
         }
-        const done = await this.claim({ id, key, content, of, path, find })
-        if (done) return done
+      } catch (error) {
+        // By a clock that jumped, the draft looked abandoned.
+        if (attempt > 1 || !isCode(error, 'ENOENT') || existsSync(path) || !existsSync(this.directory)) throw error
+      } finally {
+        this.files.remove(path)
       }
-    } finally {
-      this.files.remove(path)
     }
   }
 

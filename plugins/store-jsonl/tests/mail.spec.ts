@@ -4,7 +4,7 @@ import { nodeFiles } from '@headrace/plugin-store-jsonl'
 import type { KeptKey } from '@headrace/session'
 import { contentDigest } from '@headrace/session'
 import { gate } from '@headrace/testing/gate'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { MailFolder } from '../src/mail.ts'
 import { TestLog, append, opening, prompt, temporaryFolder } from './logs.ts'
 
@@ -42,6 +42,32 @@ it('never delivers a letter under the name of another that had its key before, a
   expect(first).toMatchObject({ letter: taken!.letter })
   expect(await late).toEqual({ repeated: true, logged: 1, letter: taken!.letter })
   expect(await mail.list()).toEqual([])
+})
+
+it('delivers a letter whose draft a holder took for abandoned, by a clock that jumped', async () => {
+  let jump: (() => Promise<unknown>) | undefined
+  const files = { ...nodeFiles, sync: async (fd: number) => {
+    await nodeFiles.sync(fd)
+    await jump?.()
+  } }
+  const mail = new MailFolder(files, `${temporaryFolder()}/a.mail`, () => Promise.resolve('0.of'))
+  vi.useFakeTimers({ toFake: ['Date'] })
+  try {
+    for (const key of [undefined, 'k']) {
+      jump = async () => {
+        jump = undefined
+        vi.setSystemTime(Date.now() + 7_200_000)
+        await mail.list()
+      }
+      const draft = { kind: 'prompt', ...(key !== undefined && { key }), input: { role: 'user', content: [{ type: 'text', text: 'Hi' }] } } as const
+      const { letter } = await mail.post({ id: 'a', draft, after: 0, of: '0.of', find: () => Promise.resolve(undefined) })
+      expect(jump).toBeUndefined()
+      expect((await mail.list()).map((waiting) => waiting.letter.id)).toContain(letter)
+    }
+  } finally {
+    vi.useRealTimers()
+  }
+  expect(await mail.list()).toHaveLength(2)
 })
 
 it('takes a letter away that is delivered a second time behind the event that names it, before the next is taken', async () => {
