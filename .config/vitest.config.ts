@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import { mutation } from '../test/laws/mutation.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 // `npm run mutants` runs a law's test on a source that it breaks as it is loaded; no file is touched.
@@ -8,11 +7,21 @@ const mutant = process.env.HEADRACE_MUTANT
 // `npm run test:exhaustive` has these to itself: one lives for a minute, one compares what takes how long.
 const exhaustive = process.env.HEADRACE_EXHAUSTIVE === '1' || process.env.HEADRACE_LONG === '1'
 const besideTheTests = ['test/soak/**', 'test/bench/ratios.spec.ts']
+const specs = ['{packages,plugins,examples}/*/tests/**/*.spec.ts', 'packages/headrace/templates/*/tests/*.spec.ts', 'test/**/*.spec.ts']
+// What looks at the whole process: what keeps it alive, what it holds.
+const alone = [
+  'packages/loader/tests/refresh.spec.ts', 'plugins/workspace-tools/tests/bash.spec.ts',
+  'test/{bench,cancel,faults,soak}/*.spec.ts',
+]
+// A spec that is named has a process of its own, and starts sooner.
+const named = process.argv.some((argument) => argument.endsWith('.spec.ts'))
+// Those install packages from the registry: vitest.packaging.config.ts.
+const never = ['**/node_modules/**', 'test/packaging/**', ...exhaustive ? [] : besideTheTests]
 
 // Tests run on the sources, so that a mutation of a source line needs no build; children that a test starts run the built lib/.
 export default defineConfig({
   root,
-  plugins: mutant ? [mutation(Number(mutant))] : [],
+  plugins: mutant ? [(await import('../test/laws/mutation.ts')).mutation(Number(mutant))] : [],
   resolve: {
     alias: [
       { find: /^@headrace\/plugin-([^/]+)$/, replacement: `${root}plugins/$1/src/index.ts` },
@@ -23,16 +32,24 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ['{packages,plugins,examples}/*/tests/**/*.spec.ts', 'packages/headrace/templates/*/tests/*.spec.ts', 'test/**/*.spec.ts'],
-    // Those install packages from the registry: vitest.packaging.config.ts.
-    exclude: ['**/node_modules/**', 'test/packaging/**', ...exhaustive ? [] : besideTheTests],
     // For hangs only: no test is measured by it, whatever else the machine does.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000, interval: 5 } },
     maxWorkers: 2,
     env: { NODE_ENV: 'test' },
+    // What a test forgot to take back is not the next one's, which may be another file's.
+    restoreMocks: true,
+    unstubEnvs: true,
+    unstubGlobals: true,
     // Modules that a test writes are Node's to import, as they are where an app runs.
     server: { deps: { external: [/\/headrace-loader-[^/]+\//] } },
+    ...named ? { include: specs, exclude: never } : {
+      projects: [
+        // Most files share a process with others: what they import is loaded once in each, and not in every file.
+        { extends: true, test: { name: 'together', isolate: false, include: specs, exclude: [...never, ...alone] } },
+        { extends: true, test: { name: 'alone', include: alone, exclude: never, sequence: { groupOrder: 1 } } },
+      ],
+    },
   },
 })

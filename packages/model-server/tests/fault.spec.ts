@@ -1,20 +1,25 @@
 import { type ModelServer, type ModelServerOptions, type Reply, type Script, createModelServer, overflow, rateLimit, serverError, unauthorized } from '@headrace/model-server'
 import { connect } from 'node:net'
-// oxlint-disable-next-line headrace/no-sleep -- mocked below, to see what it is asked for
-import { setTimeout as pause } from 'node:timers/promises'
+import { syncBuiltinESMExports } from 'node:module'
+import timers from 'node:timers/promises'
 import { turns } from '@headrace/testing/gate'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { HELLO, chunks, errorOf, first, join, lines, post, stream } from './client.ts'
-
-// What the server waits, it asks of this.
-vi.mock('node:timers/promises', async (original) => {
-  const real = await original<typeof import('node:timers/promises')>()
-  return { ...real, setTimeout: vi.fn(real.setTimeout) }
-})
 
 let server: ModelServer
 afterEach(() => server.close())
 const start = async (script: Script, options?: ModelServerOptions) => server = await createModelServer(script, options)
+
+/** How long the server waits each time, in milliseconds, from now on. */
+function pauses(): () => readonly unknown[] {
+  const spy = vi.spyOn(timers, 'setTimeout')
+  syncBuiltinESMExports()
+  onTestFinished(() => {
+    spy.mockRestore()
+    syncBuiltinESMExports()
+  })
+  return () => spy.mock.calls.map(([time]) => time)
+}
 
 const TEN: Reply = { text: '0123456789', chunkSize: 1 }
 
@@ -31,9 +36,9 @@ async function untilBroken(response: Response): Promise<string> {
 describe('a stream', () => {
   it('takes its time before each piece', async () => {
     await start(() => ({ ...TEN, delay: 10 }))
-    const pauses = vi.mocked(pause).mockClear()
+    const waited = pauses()
     await chunks(await stream(server))
-    expect(pauses.mock.calls.map(([time]) => time)).toEqual(Array(10).fill(10))
+    expect(waited()).toEqual(Array(10).fill(10))
   })
 
   it.each([[0, 0], [4, 4], [Infinity, 10]])('broken after %s pieces delivers %s, and no finish', async (breakAfter, delivered) => {
@@ -178,9 +183,9 @@ describe('an error', () => {
 
   it('may be late', async () => {
     await start(() => ({ error: { status: 500 }, delay: 50 }))
-    const pauses = vi.mocked(pause).mockClear()
+    const waited = pauses()
     await post(server, {})
-    expect(pauses.mock.calls.map(([time]) => time)).toEqual([50])
+    expect(waited()).toEqual([50])
   })
 
   it('is not in the cache afterwards', async () => {
