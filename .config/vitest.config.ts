@@ -8,9 +8,10 @@ const mutant = process.env.HEADRACE_MUTANT
 const exhaustive = process.env.HEADRACE_EXHAUSTIVE === '1' || process.env.HEADRACE_LONG === '1'
 const besideTheTests = ['test/soak/**', 'test/bench/ratios.spec.ts']
 const specs = ['{packages,plugins,examples}/*/tests/**/*.spec.ts', 'packages/headrace/templates/*/tests/*.spec.ts', 'test/**/*.spec.ts']
-// What looks at the whole process: what keeps it alive, what it holds.
+// What looks at the whole process (what keeps it alive, what it holds), and what mocks a module.
 const alone = [
-  'packages/loader/tests/refresh.spec.ts', 'plugins/workspace-tools/tests/bash.spec.ts',
+  'packages/loader/tests/refresh.spec.ts', 'packages/tokens/tests/exact.spec.ts',
+  'plugins/store-sqlite/tests/plugin.spec.ts', 'plugins/workspace-tools/tests/bash.spec.ts',
   'test/{bench,cancel,faults,soak}/*.spec.ts',
 ]
 // A spec that is named has a process of its own, and starts sooner.

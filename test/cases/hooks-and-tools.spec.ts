@@ -110,7 +110,7 @@ describe('a tool', () => {
     ['ignores its abort signal', () => over.promise.then(() => 'late'), /did not finish within 60 ms/, { timeout: 60 }],
     ['returns a function', () => () => 1, /not JSON: .* is a function/],
     ['returns a cycle', () => { const a: Record<string, unknown> = {}; a.a = a; return a }, /not JSON: .* is a cycle/],
-    ['returns a class instance', () => new Map([[1, 2]]), /not JSON: .* is an instance of a class/],
+    ['returns a class instance', () => new Map([[1, 2]]), /not JSON: .* is a Map; give Object\.fromEntries/],
     ['returns NaN', () => NaN, /not JSON: .* is NaN/],
   ])('that %s: an error result the model can read, and the turn goes on', async (_what, execute, text, more) => {
     const h = await app({ script: [call('act'), 'ok'] })

@@ -1,7 +1,8 @@
 import type { LanguageModelV3StreamPart } from '@ai-sdk/provider'
 import { aiSdkAdapter } from '@headrace/plugin-ai-sdk'
+import { failed, request, text } from '@headrace/testing/adapter'
 import { describe, expect, it } from 'vitest'
-import { failed, finish, model, request, text } from './help.ts'
+import { finish, model } from './help.ts'
 
 describe('an answer that breaks off is never a finished one', () => {
   const cut: LanguageModelV3StreamPart[] = [{ type: 'tool-input-start', id: 'a', toolName: 'bash' }, { type: 'tool-input-delta', id: 'a', delta: '{"command":"rm' }]

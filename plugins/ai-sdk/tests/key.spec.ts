@@ -3,8 +3,8 @@ import { createGoogleGenerativeAI } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
 import { inspect } from 'node:util'
 import { type ModelSource, aiSdkAdapter, wireFetch } from '@headrace/plugin-ai-sdk'
+import { failed, rawServer } from '@headrace/testing/adapter'
 import { describe, expect, it } from 'vitest'
-import { failed, rawServer } from './help.ts'
 
 const KEY = 'AIzaSyD-7nothing4real_0123456789abcde'
 type Make = (options: { apiKey: string; baseURL: string; fetch?: typeof fetch }) => unknown

@@ -3,8 +3,9 @@ import { type Chunk, sha256 } from '@headrace/message'
 import { createModelServer } from '@headrace/model-server'
 import * as aiSdk from '@headrace/plugin-ai-sdk'
 import { Context } from 'cordis'
+import { request, text, toolsFor, use } from '@headrace/testing/adapter'
 import { describe, expect, it } from 'vitest'
-import { finish, model, request, text, toolsFor, use } from './help.ts'
+import { finish, model } from './help.ts'
 
 async function app(config?: aiSdk.Config): Promise<Context> {
   const ctx = new Context()

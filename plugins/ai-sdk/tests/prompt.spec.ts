@@ -1,8 +1,9 @@
 import type { Message } from '@headrace/message'
 import { sha256 } from '@headrace/message'
 import { aiSdkAdapter } from '@headrace/plugin-ai-sdk'
+import { collect, failed, request, system, user } from '@headrace/testing/adapter'
 import { describe, expect, it } from 'vitest'
-import { collect, failed, finish, model, request, system, user } from './help.ts'
+import { finish, model } from './help.ts'
 
 const bytes = new Uint8Array([137, 80, 78, 71])
 const image = { type: 'image', digest: sha256(bytes), mediaType: 'image/png' } as const

@@ -1,8 +1,9 @@
 import type { LanguageModelV3StreamPart } from '@ai-sdk/provider'
 import type { Chunk } from '@headrace/message'
 import { aiSdkAdapter } from '@headrace/plugin-ai-sdk'
+import { collect } from '@headrace/testing/adapter'
 import { describe, expect, it } from 'vitest'
-import { NO_BILL, collect, finish, model } from './help.ts'
+import { NO_BILL, finish, model } from './help.ts'
 
 describe('the parts of any AI SDK model', () => {
   async function chunksOf(...parts: LanguageModelV3StreamPart[]): Promise<{ chunks: Chunk[]; warnings: string[] }> {

@@ -1,7 +1,8 @@
 import type { LanguageModelV3StreamPart } from '@ai-sdk/provider'
 import { aiSdkAdapter } from '@headrace/plugin-ai-sdk'
+import { failed, listenersLeft, request, toolsFor } from '@headrace/testing/adapter'
 import { expect, it } from 'vitest'
-import { failed, finish, model, request, toolsFor } from './help.ts'
+import { finish, model } from './help.ts'
 
 it('an abort is honoured for a model that does not listen to it', async () => {
   const controller = new AbortController()
@@ -19,15 +20,7 @@ it('an abort is honoured for a model that does not listen to it', async () => {
 })
 
 it('an answer leaves no listener behind', async () => {
-  const controller = new AbortController()
-  let listeners = 0
-  const { signal } = controller
-  const add = signal.addEventListener.bind(signal)
-  const remove = signal.removeEventListener.bind(signal)
-  signal.addEventListener = ((...args: Parameters<typeof add>) => { listeners++; add(...args) }) as typeof add
-  signal.removeEventListener = ((...args: Parameters<typeof remove>) => { listeners--; remove(...args) }) as typeof remove
-  for await (const _ of aiSdkAdapter(model([finish()])).stream(request(undefined, { signal }), toolsFor(request())));
-  expect(listeners).toBe(0)
+  expect(await listenersLeft(aiSdkAdapter(model([finish()])))).toBe(0)
 })
 
 it('silence is told by the clock that ran down', async () => {

@@ -3,8 +3,9 @@ import { createServer as createSecure } from 'node:tls'
 import type { AddressInfo } from 'node:net'
 import type { Message } from '@headrace/message'
 import { toBaseUrl, urlOf } from '@headrace/wire'
+import { collect, failed, rawServer, request, text, use, user } from '@headrace/testing/adapter'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { collect, endpoint, eventText, failed, rawServer, request, streaming, text, use, user } from './help.ts'
+import { endpoint, eventText, streaming } from './help.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 

@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { type ReplyError, createModelServer, overflow, rateLimit, serverError, unauthorized } from '@headrace/model-server'
 import type { Failure } from '@headrace/message'
+import { collect, failed, rawServer, text, use } from '@headrace/testing/adapter'
 import { describe, expect, it } from 'vitest'
-import { collect, endpoint, failed, rawServer, text, use } from './help.ts'
+import { endpoint } from './help.ts'
 
 async function answering(error: ReplyError): Promise<Failure> {
   const server = use(await createModelServer(() => ({ error })))

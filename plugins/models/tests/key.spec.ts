@@ -1,8 +1,9 @@
 import { inspect } from 'node:util'
 import { createModelServer } from '@headrace/model-server'
+import { collect, failed, rawServer, request, toolsFor, use } from '@headrace/testing/adapter'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Secrets } from '@headrace/wire'
-import { collect, endpoint, failed, rawServer, request, streaming, toolsFor, use } from './help.ts'
+import { endpoint, streaming } from './help.ts'
 
 const KEY = 'q7F/Zk+very:secret"key=='
 

@@ -3,8 +3,8 @@ import { createModelServer } from '@headrace/model-server'
 import type { Chunk } from '@headrace/message'
 import * as models from '@headrace/plugin-models'
 import { Context } from 'cordis'
+import { request, text, use } from '@headrace/testing/adapter'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { request, text, use } from './help.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 

@@ -1,8 +1,9 @@
 import { type ChatBody, createModelServer } from '@headrace/model-server'
 import type { Message, Request } from '@headrace/message'
 import { sha256 } from '@headrace/message'
+import { collect, failed, request, system, use, user } from '@headrace/testing/adapter'
 import { describe, expect, it } from 'vitest'
-import { collect, endpoint, failed, request, system, use, user } from './help.ts'
+import { endpoint } from './help.ts'
 
 const bytes = new Uint8Array([137, 80, 78, 71])
 const image = { type: 'image', digest: sha256(bytes), mediaType: 'image/png' } as const

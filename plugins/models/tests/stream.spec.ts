@@ -1,7 +1,8 @@
 import { createModelServer } from '@headrace/model-server'
 import { sha256 } from '@headrace/message'
+import { collect, rawServer, request, text, use } from '@headrace/testing/adapter'
 import { describe, expect, it } from 'vitest'
-import { collect, endpoint, rawServer, request, text, use } from './help.ts'
+import { endpoint } from './help.ts'
 
 function events(...chunks: object[]): string {
   return [...chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`), 'data: [DONE]\n\n'].join('')

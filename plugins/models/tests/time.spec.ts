@@ -2,8 +2,9 @@ import { createModelServer } from '@headrace/model-server'
 import type { Chunk } from '@headrace/message'
 import { stopClock } from '@headrace/testing/clock'
 import { turns, until } from '@headrace/testing/gate'
+import { failed, listenersLeft, rawServer, request, text, toolsFor, use } from '@headrace/testing/adapter'
 import { describe, expect, it } from 'vitest'
-import { endpoint, failed, rawServer, request, text, toolsFor, use } from './help.ts'
+import { endpoint } from './help.ts'
 
 const noBlobs = toolsFor(request())
 
@@ -42,16 +43,7 @@ describe('an abort', () => {
   })
 
   it('leaves no listener behind, nor does an answer', async () => {
-    const controller = new AbortController()
-    let listeners = 0
-    const { signal } = controller
-    const add = signal.addEventListener.bind(signal)
-    const remove = signal.removeEventListener.bind(signal)
-    signal.addEventListener = ((...args: Parameters<typeof add>) => { listeners++; add(...args) }) as typeof add
-    signal.removeEventListener = ((...args: Parameters<typeof remove>) => { listeners--; remove(...args) }) as typeof remove
-    const server = use(await createModelServer(() => 'ok'))
-    for await (const _ of endpoint(server.url).stream(request(undefined, { signal }), noBlobs));
-    expect(listeners).toBe(0)
+    expect(await listenersLeft(endpoint(use(await createModelServer(() => 'ok')).url))).toBe(0)
   })
 })
 

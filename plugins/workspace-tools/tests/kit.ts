@@ -1,24 +1,14 @@
 import { setMaxListeners } from 'node:events'
-import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { ToolOutput, ToolRun } from '@headrace/agent'
 import { Config, createTools } from '@headrace/plugin-workspace-tools'
 import type { ToolName, WorkspaceTool } from '@headrace/plugin-workspace-tools'
-import { afterEach } from 'vitest'
-import { removeFolder } from '@headrace/testing/folder'
-
-const folders: string[] = []
-
-afterEach(() => {
-  for (const folder of folders.splice(0)) removeFolder(folder)
-})
+import { testFolder } from '@headrace/testing/folder'
 
 /** An empty folder that goes after the test; its path has no links in it. */
 export function folder(): string {
-  const path = realpathSync(mkdtempSync(join(tmpdir(), 'headrace-tools-')))
-  folders.push(path)
-  return path
+  return testFolder('headrace-tools')
 }
 
 export function put(root: string, files: Readonly<Record<string, string | Uint8Array>>): void {
