@@ -134,6 +134,27 @@ describe('what bounds a subagent', () => {
     await h.dispose()
   })
 
+  it('its questions stand in its own log, and whoever sits there answers them', async () => {
+    const door = {
+      name: 'door', inject: ['agents', 'tools'],
+      apply: async (ctx: Context) => {
+        ctx.agents.attend()
+        ctx.tools.define({ name: 'risky', description: '', parameters: { type: 'object' }, ask: () => 'Do it?', execute: () => 'did it' })
+        ctx.on('session/event', (agent, event) => {
+          if (event.type === 'question/asked') void agent.answer(event.seq, 'allow')
+        })
+      },
+    }
+    const h = await setup(({ answered, child }) => (child ? answered === 0 ? { calls: [{ name: 'risky' }] } : 'did it' : answered === 0 ? { calls: [task('x')] } : 'ok'), { plugins: [door as never] })
+    await h.run('Go')
+    const [id] = await childrenOf(h.store)
+    expect((await logOf(h.store, id!)).filter(({ type }) => type.startsWith('question/'))).toMatchObject([{ data: { question: 'Do it?' } }, { data: { answer: 'allow' } }])
+    expect([...h.agent.session.events()].some(({ type }) => type.startsWith('question/'))).toBe(false)
+    expect(await resultsIn(h.store, id!)).toMatchObject([{ outcome: 'done', text: 'did it' }])
+    await expectSound(h.store)
+    await h.dispose()
+  })
+
   it('its permissions are those of a run that nobody sits at: denied, and it is told why', async () => {
     const asker = {
       name: 'asker', inject: ['tools'],

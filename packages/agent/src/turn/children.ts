@@ -53,8 +53,8 @@ async function wordsOf(store: SessionStore, parent: string, id: string): Promise
   }
 }
 
-function stateOf({ state, turn }: SessionCard): string {
-  if (turn === undefined) return 'it had not begun'
+function stateOf({ state, turn, queued }: SessionCard): string {
+  if (turn === undefined) return queued > 0 ? 'it had not begun, and its task waits in it' : 'it had not begun, and has no task yet'
   if (turn.reason !== undefined) return turn.reason === 'done' ? 'its turn was done' : `its turn had ended, ${turn.reason}`
   return state === 'parked' ? 'it was cut off in the middle of its turn, and nobody goes on with it by itself' : 'it is in the middle of its turn'
 }

@@ -79,7 +79,7 @@ class Door {
     const call = message?.type === 'assistant/message' ? callsOf(message.data.message)[question.index] : undefined
     const input = question.kind === 'permission' && call ? { name: call.name, input: inputOf(call.arguments) } : undefined
     const { lines, whole, isCut } = shownQuestion(question.question, input)
-    const prompt = { lines, ...(isCut && { whole }), signal: closed }
+    const prompt = { lines: [...whose(agent), ...lines], ...(isCut && { whole }), signal: closed }
     const answer = question.kind === 'permission' ? await this.permission(question, prompt) : await this.input(question, prompt)
     // Somebody else was faster, or its call is over.
     if (closed.aborted) return
@@ -122,6 +122,12 @@ class Door {
     }
     return { answer: Object.keys(answer).length === 0 ? null : answer }
   }
+}
+
+/** Who asks, where it is not the agent that was prompted here: a subagent. */
+function whose({ id, session: { origin, title } }: Agent): readonly string[] {
+  if (!origin?.under) return []
+  return [`asked by the ${writtenLine(origin.kind ?? 'session')} ${writtenLine(id)}${title === undefined ? '' : `: ${writtenLine(title)}`}`]
 }
 
 interface Answer {
