@@ -1,4 +1,5 @@
 import type { Context } from 'cordis'
+import { stopClock } from '@headrace/testing/clock'
 import { gate } from '@headrace/testing/gate'
 import { describe, expect, it } from 'vitest'
 import { type Answers, childrenOf, expectSound, folder, logOf, resultsIn, setup, task, tools } from './kit.ts'
@@ -152,6 +153,31 @@ describe('what bounds a subagent', () => {
     expect([...h.agent.session.events()].some(({ type }) => type.startsWith('question/'))).toBe(false)
     expect(await resultsIn(h.store, id!)).toMatchObject([{ outcome: 'done', text: 'did it' }])
     await expectSound(h.store)
+    await h.dispose()
+  })
+
+  it('while it asks a person, time stands still for it, for its call and for its agent\'s turn', async () => {
+    const asked = gate<() => void>()
+    const door = {
+      name: 'door', inject: ['agents', 'tools'],
+      apply: async (ctx: Context) => {
+        ctx.agents.attend()
+        ctx.tools.define({ name: 'risky', description: '', parameters: { type: 'object' }, ask: () => 'Do it?', execute: () => 'did it' })
+        ctx.on('session/event', (agent, event) => {
+          if (event.type === 'question/asked') asked.open(() => void agent.answer(event.seq, 'allow'))
+        })
+      },
+    }
+    const h = await setup(({ answered, child }) => (child ? answered === 0 ? { calls: [{ name: 'risky' }] } : 'did it' : answered === 0 ? { calls: [task('x')] } : 'ok'), {
+      plugins: [door as never], agent: { limits: { time: 60_000 } },
+    }, { timeout: 60_000 })
+    const clock = stopClock()
+    const turn = h.agent.prompt('Go')
+    const answer = await asked.promise
+    await clock.pass(600_000)
+    answer()
+    expect((await turn.result).reason).toBe('done')
+    expect(await resultsIn(h.store, 'test')).toMatchObject([{ outcome: 'done', text: expect.stringContaining('did it') as string }])
     await h.dispose()
   })
 

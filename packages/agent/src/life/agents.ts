@@ -62,7 +62,7 @@ export class Agents {
     this.settings = { ...settings, limits: toLimits(settings.limits) }
     this.store = store
     const slots = new TurnSlots(settings.concurrentTurns)
-    this.shared = { ctx, llm, tools, system, departures: new Departures(ctx), slots, attendance: new Attendance() }
+    this.shared = { ctx, llm, tools, system, departures: new Departures(ctx), slots, attendance: new Attendance(), live: this.live }
   }
 
   /**

@@ -9,6 +9,7 @@ import type { AdapterRegistry } from '../turn/adapters.ts'
 import type { Attendance } from '../turn/attendance.ts'
 import type { SystemRegistry } from '../turn/system-registry.ts'
 import type { ToolRegistry } from '../turn/tool-registry.ts'
+import type { Living } from './clocks.ts'
 import type { TurnSlots } from './turn-slots.ts'
 
 /** What an app's agents share. */
@@ -21,6 +22,8 @@ export interface Shared {
   readonly departures: Departures
   readonly slots: TurnSlots
   readonly attendance: Attendance
+  /** The agents that live in this process, by session. */
+  readonly live: ReadonlyMap<string, Living>
 }
 
 /** What an agent is made of. */

@@ -25,6 +25,7 @@ import { AgentScope } from './agent-scope.ts'
 import { AgentView } from './agent.ts'
 import type { CoreOptions } from './core-options.ts'
 import { TurnCosts } from './costs.ts'
+import { pauseAbove } from './clocks.ts'
 import { Driver } from './driver.ts'
 import { type PendingTurn, lastFinish, parkedResult, resultOf, withdrawnResult } from './handle.ts'
 import { Inbox } from './inbox.ts'
@@ -97,7 +98,9 @@ export class AgentCore implements TurnHost {
     this.inbox = new Inbox({
       session, contexts: this.contexts.log, reporter: this.reporter, limit: settings.limits.queue, stop: (reason) => this.stop(reason),
     })
-    const hold = (): readonly ((() => void) | undefined)[] => [this.running?.clock?.pause(), options.slots.lend()]
+    const hold = (): readonly ((() => void) | undefined)[] => (
+      [this.running?.clock?.pause(), options.slots.lend(), ...pauseAbove(this, options.live)]
+    )
     this.questions = new Questions({ session, attendance: options.attendance, reporter: this.reporter, hold })
     this.saidKeys = new SaidKeys(session, this.llm.keys, this.reporter)
     this.costs = new TurnCosts(session)

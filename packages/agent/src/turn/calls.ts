@@ -18,7 +18,7 @@ import { CallProgress } from './progress.ts'
 import { drive } from './yielding.ts'
 
 /** What a batch needs of its agent. */
-type CallHost = JudgeHost & Pick<TurnHost, 'departures' | 'tools' | 'llm' | 'outcomes' | 'tell'>
+type CallHost = JudgeHost & Pick<TurnHost, 'departures' | 'tools' | 'llm' | 'outcomes' | 'tell' | 'running'>
 
 /** A call that may run: judged, with its arguments as the tool takes them. */
 interface Allowed {
@@ -163,6 +163,7 @@ export class CallBatch {
     const onAbort = (): void => own.abort(this.turn.signal.reason)
     this.turn.signal.addEventListener('abort', onAbort, { once: true })
     let grace: Timer
+    const clocks = this.host.running?.clocks
     let clock: Countdown | undefined
     let unwatch = (): void => undefined
     const asking = new ToolQuestions(this.host, { assistant: this.assistant, index: call.index }, own.signal)
@@ -172,6 +173,7 @@ export class CallBatch {
         grace = startTimer(settings.grace, () => resolve(errorOutcome(`The tool did not finish within ${limit} ms and was told to stop. It may have had its effect.`)))
       }
       clock = new Countdown(limit, late)
+      clocks?.add(clock)
       unwatch = departures.watch(entry.ctx.fiber, () => {
         own.abort(new CancelledError('the plugin of the tool was unloaded'))
         const left = leftChildren(this.host.session, { assistant: this.assistant, index: call.index })
@@ -192,6 +194,7 @@ export class CallBatch {
     return racing.finally(() => {
       asking.end()
       clock?.stop()
+      if (clock) clocks?.delete(clock)
       clearTimeout(grace)
       unwatch()
       this.turn.signal.removeEventListener('abort', onAbort)

@@ -26,6 +26,8 @@ export interface RunningTurn {
   readonly controller: AbortController
   /** Of `limits.time`, where the turn has one. */
   clock?: Countdown | undefined
+  /** That one, and those of the tools that run. */
+  readonly clocks: Set<Countdown>
   requests: number
   context?: RunContext | undefined
   /** The context's size, counted once. */

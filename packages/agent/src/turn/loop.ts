@@ -33,7 +33,10 @@ export class Loop {
     const { host } = this
     const running = this.startTurn()
     const { limits } = host.settings
-    if (limits.time > 0) running.clock = new Countdown(limits.time, () => running.controller.abort(new LimitError('time', limits.time)))
+    if (limits.time > 0) {
+      running.clock = new Countdown(limits.time, () => running.controller.abort(new LimitError('time', limits.time)))
+      running.clocks.add(running.clock)
+    }
     try {
       await this.answer(running)
     } catch (error) {
@@ -60,7 +63,7 @@ export class Loop {
     const prompt = open ? promptOf(session.at(open.prompt ?? -1)) : queued
     const controller = abortController()
     const turn: Turn = Object.freeze({ number, signal: controller.signal, ...(prompt && { prompt: prompt.input }), ...(open && { continue: true as const }) })
-    host.running = { turn, controller, requests: 0 }
+    host.running = { turn, controller, requests: 0, clocks: new Set() }
     host.follow(prompt?.seq)
     if (!open) session.append({ type: 'turn/start', data: { turn: number, woke: queued ? (queued.steer ? 'steer' : 'prompt') : 'message', ...(queued && { prompt: queued.seq }) } })
     return host.running
