@@ -15,7 +15,7 @@ const FIRST = amount(5, 2)
 
 const MCP = fileURLToPath(new URL('../../plugins/mcp/tests/fixtures/server.mjs', import.meta.url))
 
-/** One file with all of it: an MCP server, skills, tasks, subagents. */
+/** One file with all of it: an MCP server, skills, rules for tools, tasks, subagents. */
 const app = (url: string, folder: string): string => `
 - name: headrace
   config:
@@ -24,7 +24,8 @@ const app = (url: string, folder: string): string => `
     tasks: true
     subagent: { user: false }
     skills: { user: false }
-    mcp: { ask: never, mcpServers: { lab: { command: ${JSON.stringify(process.execPath)}, args: ${JSON.stringify([MCP, folder])} } } }
+    approval: { allow: ['bash(cp left.txt sum.txt)', lab__echo], deny: [write] }
+    mcp: { mcpServers: { lab: { command: ${JSON.stringify(process.execPath)}, args: ${JSON.stringify([MCP, folder])} } } }
 `
 
 const WORDS = ['left', 'right'] as const
@@ -32,7 +33,10 @@ const LIST = ['look', 'count', 'write']
 const call = (name: string, args: object) => ({ name, arguments: args })
 const list = (done: boolean) => call('tasks', { tasks: LIST.map((content) => ({ content, status: done ? 'completed' : 'pending' })) })
 
-/** What the model says next, by what its conversation has: a call whose outcome is unknown is made again, a subagent that was cut off gone on with. */
+/**
+ * What the model says next, by what its conversation has: a call whose outcome is unknown is made again, a subagent that was cut off is
+ * gone on with.
+ */
 function next(body: ChatBody): Reply | string {
   const word = said(body, /(?:Count|Go on with) (left|right)/)?.[1]
   if (said(body, /^You are a subagent/, 'system')) {
@@ -53,7 +57,7 @@ function next(body: ChatBody): Reply | string {
       return call('subagent', session === undefined ? { prompt: `Count ${side}.`, title: `Count ${side}` } : { prompt: `Go on with ${side}.`, session })
     }) }
   }
-  if (sound('bash').length === 0) return { toolCalls: [call('bash', { command: 'echo 6 > sum.txt' })] }
+  if (sound('bash').length === 0) return { toolCalls: [call('bash', { command: 'cp left.txt sum.txt' }), call('write', { path: 'right.txt', content: '' })] }
   if (!sound('tasks').some(({ text }) => text.includes('3 of 3'))) return { toolCalls: [list(true)] }
   return 'It is six.'
 }
@@ -64,7 +68,7 @@ async function logOf(store: JsonlStore, id: string): Promise<readonly SessionEve
   return events
 }
 
-describe('a job with an MCP server, skills, tasks and subagents in one file', () => {
+describe('a job with an MCP server, skills, rules, tasks and subagents in one file', () => {
   let lab: Lab
   afterEach(() => lab.close())
 
@@ -86,17 +90,20 @@ describe('a job with an MCP server, skills, tasks and subagents in one file', ()
 
     const codes: (number | NodeJS.Signals)[] = []
     let out = ''
-    for (let life = 0; life <= KILLS && codes.at(-1) !== 0; life++) {
-      const args = ['run', ...(life === 0 ? ['Do the job.'] : ['--continue']), '--app', 'app.yml', '--yes']
+    for (let life = 0; life <= KILLS && typeof codes.at(-1) !== 'number'; life++) {
+      const args = ['run', ...(life === 0 ? ['Do the job.'] : ['--continue']), '--app', 'app.yml']
       // Only a process that is to be killed is one of its own.
       if (life < KILLS) running = lab.start(args)
       const ended = await (life < KILLS ? running!.ended : lab.run(args))
       codes.push(ended.code)
       out = `${ended.out}\n${ended.err}`
     }
-    expect(codes, out).toEqual([...Array.from({ length: KILLS }, () => 'SIGKILL'), 0])
+    // 4 where the life that was not killed had the call that a rule denies.
+    const left = expect.toBeOneOf([0, 4]) as number
+    expect(codes, out).toEqual([...Array.from({ length: KILLS }, () => 'SIGKILL'), left])
     expect(out).toContain('It is six.')
-    expect(lab.read('sum.txt')).toBe('6\n')
+    // What a rule allows was done, what one denies was not; nobody was asked.
+    expect([lab.read('sum.txt'), lab.read('right.txt')]).toEqual(['a\nb\nc\n', 'a\nb\nc\n'])
     expect(server.refused).toEqual([])
 
     const store = new JsonlStore({ directory: lab.sessions, fsync: 'barrier' })
@@ -106,6 +113,8 @@ describe('a job with an MCP server, skills, tasks and subagents in one file', ()
       expect([error, state], id).toEqual([undefined, 'idle'])
       expect(verify(await logOf(store, id)).difference, id).toBeUndefined()
     }
+    const decided = (await Promise.all(cards.map(({ id }) => logOf(store, id)))).flat().flatMap(({ type, data }) => (type === 'approval/decided' ? [data.rule] : []))
+    expect(new Set(decided)).toEqual(new Set(['approval/lab__echo', 'approval/bash(cp left.txt sum.txt)', 'approval/write']))
     const [parent, ...others] = cards.filter(({ open }) => !open?.under)
     expect(others).toEqual([])
     // Those that a kill left are gone on with: there is no third.
