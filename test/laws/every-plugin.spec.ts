@@ -5,6 +5,7 @@ import type { Plugin } from 'cordis'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import briefing from '@headrace/briefing'
 import * as agentsMd from '@headrace/plugin-agents-md'
+import * as approval from '@headrace/plugin-approval'
 import compaction from '@headrace/plugin-compaction'
 import * as environment from '@headrace/plugin-environment'
 import * as retry from '@headrace/plugin-retry'
@@ -18,7 +19,7 @@ import { expectAppendOnly } from '@headrace/testing'
 import { app, bytesOf, eventsOf, expectRebuilds, plugin } from './help.ts'
 
 const context = [briefing, agentsMd, skills, environment]
-const shipped = [...context, workspaceTools, tasks, subagent, retry, compaction] as unknown as readonly Plugin[]
+const shipped = [...context, workspaceTools, approval, tasks, subagent, retry, compaction] as unknown as readonly Plugin[]
 
 function project(): string {
   const folder = mkdtempSync(join(tmpdir(), 'headrace-'))

@@ -40,7 +40,7 @@ export class Questions {
   private readonly waiting = new Map<number, (answer: Answered) => void>()
   private held: ReturnType<QuestionsOptions['hold']> = []
   private ignoreLetters: (() => void) | undefined
-  private looking: Promise<void> | undefined
+  private looking: Promise<void> = Promise.resolve()
 
   constructor(options: QuestionsOptions) {
     this.options = options
@@ -65,6 +65,9 @@ export class Questions {
   async ask<T>(question: Question, signal: AbortSignal, use: (asked: AskedQuestion) => Promise<T>): Promise<T> {
     const { session } = this
     if (question.schema) toAnswerSchema(question.schema)
+    // An answer that was posted before the question was asked is none, however well it guessed its seq.
+    await this.look()
+    if (signal.aborted) throw cancelled(signal)
     // A listener may answer in the frame of the append, so the wait begins in front of it.
     const seq = session.length
     let tell!: (answer: Answered) => void
@@ -108,8 +111,13 @@ export class Questions {
   private begin(seq: number, tell: (answer: Answered) => void): void {
     if (this.waiting.size === 0) {
       this.held = this.options.hold()
-      this.ignoreLetters = this.session.onLetter(() => this.look())
-      this.look()
+      const looked = (): void => {
+        this.look().catch((error: unknown) => {
+          if (this.waiting.size > 0) this.options.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session.letters', problem: messageOf(error) })
+        })
+      }
+      this.ignoreLetters = this.session.onLetter(looked)
+      looked()
     }
     this.waiting.set(seq, tell)
   }
@@ -121,18 +129,15 @@ export class Questions {
     this.ignoreLetters?.()
   }
 
-  /** Looks into the mail, one look after the other. */
-  private look(): void {
-    const looks = (this.looking ?? Promise.resolve()).then(() => this.takeLetters()).catch((error: unknown) => {
-      if (this.waiting.size > 0) this.options.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session.letters', problem: messageOf(error) })
-    })
-    this.looking = looks
+  /** Looks into the mail, one look after the other: a letter is taken once. */
+  private look(): Promise<void> {
+    return (this.looking = this.looking.catch(() => undefined).then(() => this.takeLetters()))
   }
 
   /** Takes the answers that were mailed; one that cannot count is on record as refused. */
   private async takeLetters(): Promise<void> {
-    if (this.waiting.size === 0) return
-    for (const letter of await this.session.letters()) {
+    const letters = await this.session.letters()
+    for (const letter of letters) {
       if (letter.kind !== 'answer') continue
       const { id, question, answer, remember } = letter
       try {
@@ -142,7 +147,7 @@ export class Questions {
         this.session.append({ type: 'letter/refused', data: { letter: id, reason: messageOf(error) } })
       }
     }
-    await this.session.flush()
+    if (letters.length > 0) await this.session.flush()
   }
 }
 
