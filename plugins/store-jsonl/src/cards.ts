@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sha256 } from '@headrace/message'
-import { type CardState, type ListFilter, parseCardState } from '@headrace/session'
+import { type CardState, type ListFilter, isSessionId, parseCardState } from '@headrace/session'
 import { isCode } from './files.ts'
 
 /** A card, and the size and time of change that its log had. */
@@ -67,14 +67,19 @@ export class CardFolder {
 
   /** Those of them that may pass a filter. */
   async idsOf({ cwd, under }: ListFilter): Promise<readonly string[]> {
-    return namesIn(under === undefined ? this.folderOf(cwd!) : join(this.root, 'under', under))
+    return namesIn(under === undefined ? this.folderOf(cwd!) : this.underOf(under))
   }
 
   private placesOf({ open }: CardState): readonly string[] {
     return [
       ...(open?.cwd === undefined ? [] : [this.folderOf(open.cwd)]),
-      ...(open?.under === undefined ? [] : [join(this.root, 'under', open.under.session)]),
+      ...(open?.under === undefined ? [] : [this.underOf(open.under.session)]),
     ]
+  }
+
+  /** What a log says that it stands under may be anything, a path out of here too. */
+  private underOf(session: string): string {
+    return join(this.root, 'under', isSessionId(session) ? session : sha256(session))
   }
 
   private folderOf(cwd: string): string {

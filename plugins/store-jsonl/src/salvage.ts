@@ -1,9 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
+import { TextDecoder } from 'node:util'
 import { messageOf } from '@headrace/message'
 import type { LogItem, SessionEvent } from '@headrace/session'
 import { isBlobLine, itemsOf, linesOf } from './items.ts'
-import { seedOf } from './line.ts'
+import { endsWithSum, seedOf } from './line.ts'
 
 /** A line that holds nothing sound, or events that are not there. */
 export interface Lost {
@@ -21,26 +22,26 @@ const CARRIAGE_RETURN = 0x0d
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
 /**
- * Every sound event of a log file, an export or a store's own, however damaged, also where something gave it other line ends or a byte
- * order mark; and what was left out, in its place. A line is sound by itself: its sum matches, its events are events
- * and come behind the others.
+ * Every sound event of a log file, an export or a store's own, however damaged, also where something gave it other line ends, spaces
+ * around its lines, a byte order mark or UTF-16; and what was left out, in its place. A line is sound by itself: its sum matches, its
+ * events are events and come behind the others.
  */
 export async function* salvageLog(path: string): AsyncGenerator<LogItem | { readonly lost: Lost }> {
-  let seed: string | undefined
-  let [next, line, offset] = [0, 0, 0]
-  for await (const { bytes, whole } of linesOf(createReadStream(path))) {
+  let seeds = await seedsOf(path)
+  let [next, line] = [0, 0]
+  for await (const { bytes, offset, whole } of linesIn(path)) {
     line++
     const place = { line, offset, bytes: bytes.length }
-    offset += bytes.length + 1
     const text = bare(bytes, line)
     if (text.length === 0) continue
     try {
-      const items = itemsOf(text, seed ?? (line === 1 ? undefined : basename(path, '.jsonl')), isBlobLine(text) ? 'optional' : 'expected')
+      const { items, seed } = soundItems(text, seeds)
       const [first] = items
       if (first && 'seq' in first) {
         checkOrder(items as readonly SessionEvent[], next)
         if (first.seq > next) yield { lost: { ...place, why: missingWords(next, first.seq - 1), missing: [next, first.seq - 1] } }
-        if (first.seq === 0) seed = seedOf(first)
+        // From the first sum that is right on, a line with another beginning is one of another log.
+        if (endsWithSum(text)) seeds = [seed ?? seedOf(first)]
         next = first.seq + items.length
       }
       yield* items
@@ -50,16 +51,85 @@ export async function* salvageLog(path: string): AsyncGenerator<LogItem | { read
   }
 }
 
+/** What sums may begin from: what the log's beginning says, wherever that stands and whatever else of it is damaged; the file's name. */
+async function seedsOf(path: string): Promise<readonly Seed[]> {
+  const seeds = new Set<string>()
+  for await (const { bytes } of linesIn(path)) {
+    const id = BEGINNING.test(bytes.toString('latin1', 0, 20)) ? ID.exec(bytes.toString('utf8'))?.[1] : undefined
+    if (id !== undefined && seeds.size < MOST_SEEDS) seeds.add(JSON.parse(id) as string)
+  }
+  // A beginning by itself says what its own begins from.
+  return [...seeds.add(basename(path, '.jsonl')), undefined]
+}
+
+const BEGINNING = /^[^"]{0,4}"seq":0,/
+const ID = /"id":("(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-f]{4})*")/
+const MOST_SEEDS = 8
+
+/** What a log's sums begin from; undefined for what its beginning itself says. */
+type Seed = string | undefined
+
+/** The items of a line, and the seed with which its sum is right. @throws what is said of it with the first */
+function soundItems(text: Buffer, seeds: readonly Seed[]): { readonly items: readonly LogItem[]; readonly seed: Seed } {
+  let failure: { readonly error: unknown } | undefined
+  for (const seed of seeds) {
+    try {
+      // A copy: what is read is written over.
+      return { items: itemsOf(Buffer.from(text), seed, isBlobLine(text) ? 'optional' : 'expected'), seed }
+    } catch (error) {
+      failure ??= { error }
+    }
+  }
+  throw failure!.error
+}
+
+interface Line {
+  readonly bytes: Buffer
+  readonly offset: number
+  readonly whole: boolean
+}
+
+/** The lines of a file, whatever ends them: no JSON line has a carriage return in it. */
+async function* linesIn(path: string): AsyncGenerator<Line> {
+  let offset = 0
+  for await (const { bytes, whole } of linesOf(utf8(createReadStream(path)))) {
+    for (let start = 0; start <= bytes.length;) {
+      const at = bytes.indexOf(CARRIAGE_RETURN, start)
+      const end = at < 0 ? bytes.length : at
+      yield { bytes: bytes.subarray(start, end), offset: offset + start, whole: whole || at >= 0 }
+      start = at < 0 || at === bytes.length - 1 ? Infinity : at + 1
+    }
+    offset += bytes.length + 1
+  }
+}
+
+/** The bytes as UTF-8, also of a file that something saved as UTF-16. */
+async function* utf8(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let decoder: TextDecoder | undefined
+  let isFirst = true
+  for await (const bytes of source) {
+    if (isFirst && bytes[0] === 0xff && bytes[1] === 0xfe) decoder = new TextDecoder('utf-16le')
+    if (isFirst && bytes[0] === 0xfe && bytes[1] === 0xff) decoder = new TextDecoder('utf-16be')
+    isFirst = false
+    yield decoder ? Buffer.from(decoder.decode(bytes, { stream: true })) : bytes
+  }
+}
+
 function missingWords(from: number, to: number): string {
   return from === to ? `event ${from} is missing in front of it` : `events ${from} to ${to} are missing in front of it`
 }
 
 /** A line without what an editor put around it. */
 function bare(bytes: Buffer, line: number): Buffer {
-  const start = line === 1 && bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0
+  let start = line === 1 && bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0
   let end = bytes.length
-  while (end > start && bytes[end - 1] === CARRIAGE_RETURN) end--
+  while (end > start && isBlank(bytes[end - 1]!)) end--
+  while (end > start && isBlank(bytes[start]!)) start++
   return bytes.subarray(start, end)
+}
+
+function isBlank(byte: number): boolean {
+  return byte === 0x20 || byte === 0x09
 }
 
 function checkOrder(events: readonly SessionEvent[], next: number): void {

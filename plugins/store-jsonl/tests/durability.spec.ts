@@ -269,6 +269,26 @@ describe('the files of a log', () => {
     expect(readdirSync(directory).sort()).toEqual(['a.blobs', 'a.jsonl'])
   })
 
+  it('stand in their folder, whatever a log says that it stands under', async () => {
+    const root = temporaryFolder()
+    const store = new JsonlStore({ directory: join(root, 'deep', 'sessions'), fsync: 'never' })
+    const places = ['../../../../out', '/..', '..', '.', '', 'a/b', '\0', 'x'.repeat(300)]
+    for (const [index, session] of places.entries()) {
+      const lease = await store.create(`s${index}`)
+      append(lease, 0, { type: 'session/open', data: { ...opening().data, id: `s${index}`, cwd: session, under: { session, call: { assistant: 1, index: 0 } } } })
+      await lease.release()
+    }
+    for (const [index, session] of places.entries()) {
+      for (const filter of [{ under: session }, { cwd: session }]) {
+        const ids: string[] = []
+        for await (const { id } of store.list(filter)) ids.push(id)
+        expect(ids).toEqual([`s${index}`])
+      }
+      await store.remove(`s${index}`)
+    }
+    expect([readdirSync(root), readdirSync(join(root, 'deep')), readdirSync(store.directory)]).toEqual([['deep'], ['sessions'], ['.cards']])
+  })
+
   it('cannot be mistaken: a blob whose bytes were changed is refused, and put right by the same bytes', async () => {
     const directory = temporaryFolder()
     const store = new JsonlStore({ directory, fsync: 'never' })

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Lost, readLog, salvageLog } from '@headrace/plugin-store-jsonl'
 import type { SessionEvent } from '@headrace/session'
@@ -27,11 +28,32 @@ describe('salvageLog', () => {
     ['both', (lines: readonly string[]) => `\ufeff${lines.join('\r\n')}\r\n`],
     ['no last line end', (lines: readonly string[]) => lines.join('\n')],
     ['empty lines', (lines: readonly string[]) => `${lines.join('\n\n')}\n\n`],
+    ['CR alone', (lines: readonly string[]) => `${lines.join('\r')}\r`],
+    ['spaces around', (lines: readonly string[]) => lines.map((line) => `\t${line} \n`).join('')],
     ['a store\'s own ones', (lines: readonly string[]) => `${lines.join('\n')}\n`],
   ])('keeps every event of a log with %s', async (_, change) => {
     const { log, lines } = await written()
     writeFileSync(log.path, change(lines))
     expect(await salvaged(log.path)).toEqual({ seqs: [0, 1, 2, 3, 4], lost: [] })
+  })
+
+  it('keeps every event of a log that was saved as UTF-16, or under another name with its beginning damaged', async () => {
+    const { log, lines } = await written()
+    writeFileSync(log.path, Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(`${lines.join('\r\n')}\r\n`, 'utf16le')]))
+    expect(await salvaged(log.path)).toEqual({ seqs: [0, 1, 2, 3, 4], lost: [] })
+    const copy = join(log.directory, 'copy.jsonl')
+    writeFileSync(copy, [lines[0]!.replace('someone', 'anybody'), ...lines.slice(1), ''].join('\n'))
+    expect((await salvaged(copy)).seqs).toEqual([1, 2, 3, 4])
+  })
+
+  it('takes nothing of a log that was put behind it', async () => {
+    const { log, lines } = await written()
+    const other = new TestLog()
+    await other.write([opening('other')], ...Array.from({ length: 9 }, (_, index) => [prompt(`${index}`)]))
+    writeFileSync(log.path, [...lines, other.bytes.toString()].join('\n'))
+    expect((await salvaged(log.path)).seqs).toEqual([0, 1, 2, 3, 4])
+    writeFileSync(log.path, [...lines.slice(1), other.bytes.toString()].join('\n'))
+    expect((await salvaged(log.path)).seqs).toEqual([1, 2, 3, 4])
   })
 
   it.each([['\r\n', /line 1 .*it ends in a carriage return/], ['\n', /line 1 .*byte order mark/]])('of which reading says what was done to it', async (end, message) => {
