@@ -20,10 +20,10 @@ export interface Config {
   readonly readTimeout: number
 }
 
-/** The present state of a topic: its text, nothing, or that it cannot be read now. */
+/** The current state of a topic: its text, nothing, or `unavailable`. */
 type State = string | undefined | typeof unavailable
 
-/** What a session was told: in its history, and in the prefix of this loop instance. */
+/** What the model of a session was told: in its history, and in the prefix of this loop instance. */
 interface Ledger {
   readonly told: Told
   /** The agent as the plugin of each topic sees it: what is told is signed by that plugin. */
@@ -37,9 +37,9 @@ export class BriefingService extends Service {
   static override readonly name = 'briefing'
   static inject = ['agents']
   static Config: z<Partial<Config>, Config> = strict(z.object({ readTimeout: z.natural().min(1).default(5_000) }))
-  /** In the order they are told. */
+  /** Sorted in the order of announcement. */
   private readonly topics: TopicEntry[] = []
-  /** Made anew whenever a topic with a tool comes or goes. */
+  /** Rebuilt when a topic with a tool is added or removed. */
   private tools: TellingTools = new Map()
   private readonly keys = new KeyedRegistry('ctx.briefing.topic', 'topic')
   private readonly ledgers = new WeakMap<SessionView, Ledger>()
@@ -53,7 +53,7 @@ export class BriefingService extends Service {
       return next()
     })
     ctx.on('agent/pre-step', async (agent, turn, _step, next) => {
-      // Behind the others, in whatever order they were loaded: what compaction hides here is told again for this step, not for the next.
+      // After all other listeners, whatever the load order: topics that compaction hides in this step are told again in this step.
       const decision = await next()
       if (decision === 'go') await this.brief(agent, turn)
       return decision
@@ -95,7 +95,7 @@ export class BriefingService extends Service {
     return this.ledgerOf(agent).told.from(pluginOf(this.ctx))
   }
 
-  /** Tells what differs from what was told, in the order `(order, plugin, key)`. */
+  /** Announces topics whose state changed, in the order `(order, plugin, key)`. */
   private async brief(agent: Agent, turn: Turn): Promise<void> {
     const entries = this.topics.filter(({ scope }) => scope === undefined || scope === agent.id)
     const readings = entries.map((entry) => this.read(entry, agent))
@@ -109,7 +109,7 @@ export class BriefingService extends Service {
     }
   }
 
-  /** Announces a state, unless it is the one that was told. */
+  /** Announces a state, unless the model was told it already. */
   private tell(entry: TopicEntry, state: string | undefined, agent: Agent, { told, opened }: Ledger): void {
     const inPrefix = entry.topic.baseline === 'prefix'
     if (inPrefix && !opened.has(entry.owner)) return
@@ -124,7 +124,7 @@ export class BriefingService extends Service {
     }
   }
 
-  /** The opener of a topic in the prefix; what this instance said there is what was told, until it is announced otherwise. */
+  /** The opener of a topic in the prefix. It counts as told until the topic is announced again. */
   private async openPrefix(entry: TopicEntry, agent: Agent): Promise<string | undefined> {
     const state = await this.read(entry, agent)
     const text = state === unavailable ? undefined : state
@@ -143,7 +143,7 @@ export class BriefingService extends Service {
     this.tools = new Map(this.topics.flatMap(({ owner, topic: { tool } }) => (tool === undefined ? [] : [[tool, owner] as const])))
   }
 
-  /** The present state, at once where it is. One that throws or is late keeps what was told, and is reported. */
+  /** Reads the current state, synchronously if possible. A reader that throws or is late is reported, and what was told stands. */
   private read(entry: TopicEntry, agent: Agent): State | Promise<State> {
     const view = this.viewOf(entry, agent)
     if (!view) return unavailable
@@ -162,14 +162,14 @@ export class BriefingService extends Service {
 
   private viewOf(entry: TopicEntry, agent: Agent): Agent | undefined {
     const { views } = this.ledgerOf(agent)
-    // Held: a look at a context's services goes through proxies, at every step.
+    // Cached: reading a context's services goes through proxies at every step.
     const view = views.get(entry) ?? entry.ctx.get('agents')?.get(agent.id)
     if (view) views.set(entry, view)
     return view
   }
 }
 
-/** What is wrong with the fields that only a topic has. */
+/** The first problem with the fields that only a topic has. */
 function wrongField({ changed, removed, baseline, tool }: Topic): string | undefined {
   if (changed !== undefined && typeof changed !== 'function') return 'needs changed to be a function (text) => text'
   if (removed !== undefined && typeof removed !== 'function') return 'needs removed to be a function () => text'

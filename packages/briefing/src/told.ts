@@ -2,7 +2,7 @@ import { type Message, textOf } from '@headrace/message'
 import type { Agent } from '@headrace/agent'
 import type { SessionEvent } from '@headrace/session'
 
-/** Owners of what results tell, by the name of the tool. */
+/** Owners of the topics that tool results tell, by tool name. */
 export type TellingTools = ReadonlyMap<string, string>
 
 /**
@@ -15,7 +15,7 @@ export class Told {
   private last: Map<string, string> | undefined
   /** The event that comes next. */
   private next = 0
-  /** The tools that the last look was made with. */
+  /** The tools at the last update. */
   private tools: TellingTools
 
   constructor(agent: Agent, tools: TellingTools) {
@@ -23,7 +23,7 @@ export class Told {
     this.tools = tools
   }
 
-  /** Other tools tell from now on: the map is another one whenever they are others. */
+  /** Sets the tools whose results tell topics: a new map whenever they change. */
   use(tools: TellingTools): void {
     if (tools === this.tools) return
     this.tools = tools
@@ -41,7 +41,7 @@ export class Told {
     return new Map([...this.look()].filter(([owner]) => owner.startsWith(start)).map(([owner, text]) => [owner.slice(start.length), text]))
   }
 
-  /** Takes in what has happened since the last look; cheaper than to listen to every event. */
+  /** Applies the events since the last update; cheaper than listening to every event. */
   private look(): Map<string, string> {
     const { session } = this.agent
     if (this.last && this.next === session.length) return this.last
@@ -50,7 +50,7 @@ export class Told {
     return (this.last ??= new Map(session.entries().flatMap(({ owner, message }) => this.toldBy(owner, message))))
   }
 
-  /** Owner and text of what a message tells; nothing for one that tells nothing of a topic. */
+  /** Owner and text of a message that tells a topic; nothing for any other message. */
   private toldBy(owner: string, message: Message): readonly (readonly [owner: string, text: string])[] {
     if (message.role !== 'tool') return owner.includes('/') ? [[owner, textOf(message)]] : []
     // Called by position, not by id: one message is one result.

@@ -2,7 +2,7 @@ import type { Context } from 'cordis'
 import type { Agent, Keyed } from '@headrace/agent'
 import type { KeyedPlace } from '@headrace/agent/internal'
 
-/** Says that a topic cannot be read now: what was told stands. */
+/** Returned by a topic that cannot be read now: what was told stands. */
 export const unavailable: unique symbol = Symbol.for('headrace.unavailable')
 
 /** The present text of a topic; blank, `undefined` and `null` are nothing. */
@@ -21,9 +21,9 @@ export interface Topic extends Keyed<string | ((agent: Agent) => Reading | Promi
    * changed. Throwing keeps the old and is reported.
    */
   readonly content: string | ((agent: Agent) => Reading | Promise<Reading>)
-  /** Words for a state that replaces another. A pure function of the state. Default: says that it replaces what was said before. */
+  /** The announcement of a changed state. A pure function of the state. Default: says that it replaces what was said before. */
   changed?(text: string): string
-  /** Words for a state that is gone. Default: says that it no longer holds. */
+  /** The announcement of a removed state. Default: says that it no longer holds. */
   removed?(): string
   /** Where it is told first. `history` (the default): paid once. `prefix`: survives compaction; recomposed on resume. */
   readonly baseline?: 'history' | 'prefix'
@@ -40,7 +40,7 @@ export interface TopicEntry extends KeyedPlace {
   readonly ctx: Context
 }
 
-/** What an announcement says of a state where another was told; where none was, it says the state itself. */
+/** The text of an announcement that replaces an earlier one; the first one is the state itself. */
 export function changedWords({ topic, key }: TopicEntry, text: string | undefined): string {
   if (text === undefined) return topic.removed?.() ?? `What was said earlier about "${key}" no longer holds.`
   return topic.changed?.(text) ?? `This replaces what was said earlier about "${key}":\n\n${text}`

@@ -1,7 +1,7 @@
 /** Encodings that text files have. */
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be'
 
-/** Text of a file, or what is wrong with it: words that follow the file's name. */
+/** The text of a file, or its problem as words that follow the file's name. */
 export type Decoded = { readonly text: string; readonly encoding: Encoding } | { readonly problem: string }
 
 /** The encoding that a byte order mark names; UTF-8 without one. */

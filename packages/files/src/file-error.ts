@@ -14,7 +14,7 @@ export function isAbsent(error: unknown): boolean {
   return ABSENT.has(codeOf(error))
 }
 
-/** True where the system could not answer now and may later: what was known before still holds. */
+/** True for a temporary failure: what was known before still holds. */
 export function isPassing(error: unknown): boolean {
   return PASSING.has(codeOf(error))
 }
@@ -35,7 +35,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of its path is a file',
 }
 
-/** Why the system refused, in a few words; the error's own message where there are none. */
+/** The reason of a system error in a few words; else the error's own message. */
 export function reasonOf(error: unknown): string {
   const code = codeOf(error)
   return (code !== undefined && REASONS[code]) || messageOf(error)

@@ -5,15 +5,15 @@ import { byCodeUnits } from './shown.ts'
 /** What can be at a path. */
 export type FileKind = 'file' | 'folder' | 'link' | 'pipe' | 'socket' | 'device'
 
-/** Differs once a file, its content or its rights changed: {@link isSameStamp}. Numbers: to make text of them costs as much as the look. */
+/** Differs once a file, its content or its rights changed: {@link isSameStamp}. Numbers, since formatting them costs as much as the stat. */
 export type Stamp = readonly bigint[]
 
-/** True for a file that has not changed between two looks. */
+/** True for a file that has not changed between two stamps. */
 export function isSameStamp(a: Stamp, b: Stamp | undefined): boolean {
   return b !== undefined && a.length === b.length && a.every((number, index) => number === b[index])
 }
 
-/** What one look at a path tells. */
+/** The status of a path. */
 export interface FileStatus {
   readonly kind: FileKind
   /** The same for one file or folder by whatever path. */
@@ -39,8 +39,8 @@ export interface FileReading {
 }
 
 /**
- * What readers ask of a file system; tests count the calls and let them fail. To look is synchronous: it is done at every step, and a
- * promise costs as much as ten looks.
+ * The file system as readers use it; tests count the calls and make them fail. Status calls are synchronous: they run at every step, and a
+ * promise costs as much as ten of them.
  */
 export interface FileSystem {
   /** Of the name itself; `undefined` where there is none. @throws NodeJS.ErrnoException */
@@ -84,7 +84,7 @@ export const nodeFiles: FileSystem = {
   },
 }
 
-/** One byte more than the size says: a file that grows meanwhile, or says nothing of its size (/proc), is read on. */
+/** Reads one byte more than the size: a file that grows, or reports no size (/proc), is read on. */
 async function readUpTo(handle: FileHandle, limit: number, size: number): Promise<Uint8Array> {
   let bytes = Buffer.alloc(Math.min(limit, size + 1))
   let length = 0
@@ -106,7 +106,7 @@ function statusOf(stats: BigIntStats): FileStatus {
   return { kind: kindOf(stats), id: `${dev}:${ino}`, size: Number(size), stamp: [dev, ino, size, mode, mtimeNs, ctimeNs], changed }
 }
 
-/** The kind that a status or a folder's entry tells. */
+/** The kind of a status or a folder's entry. */
 export function kindOf(stats: Pick<Dirent, 'isFile' | 'isSymbolicLink' | 'isDirectory' | 'isFIFO' | 'isSocket'>): FileKind {
   if (stats.isFile()) return 'file'
   if (stats.isSymbolicLink()) return 'link'

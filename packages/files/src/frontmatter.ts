@@ -1,7 +1,7 @@
 import { parseDocument } from 'yaml'
 import { messageOf } from '@headrace/message'
 
-/** A Markdown file taken apart. Line ends are `\n`. */
+/** The parts of a Markdown file. Line ends are `\n`. */
 export interface Frontmatter {
   /** Between the fences. */
   readonly yaml: string
@@ -10,7 +10,7 @@ export interface Frontmatter {
 }
 
 /**
- * Takes a text apart at its fences: lines of `---` and perhaps spaces, the first ahead of everything but blank lines.
+ * Splits a text at its fences: lines of `---` and perhaps spaces, the first before everything but blank lines.
  * Says which fence is missing.
  */
 export function splitFrontmatter(text: string): Frontmatter | 'not opened' | 'not closed' {

@@ -10,12 +10,12 @@ export function cutAfter(text: string, length: number): string {
   return text.slice(0, code >= 0xd800 && code <= 0xdbff ? length - 1 : length)
 }
 
-/** A text as one line, well-formed, without control characters. */
+/** Makes a text one well-formed line without control characters. */
 export function oneLine(text: string): string {
   return text.toWellFormed().replace(/[\s\p{Cc}]+/gu, ' ').trim()
 }
 
-/** What a person wrote, for a message: quoted, on one line, at most 80 code units of it. */
+/** Quotes a person's text for a message: on one line, at most 80 code units. */
 export function quoted(text: string): string {
   const line = oneLine(text)
   return JSON.stringify(line.length > 80 ? `${cutAfter(line, 80)}…` : line)

@@ -29,9 +29,9 @@ export interface StampedFilesOptions<Value> {
   readonly head?: number
   /** Whether a file may be read, by its path without links. Default: every file. */
   readonly admits?: (real: string) => boolean
-  /** What a value is made of. */
+  /** Makes a value of a file. */
   readonly make: (content: FileContent) => Value | Promise<Value>
-  /** What stands for a file that cannot be read. */
+  /** Makes the value for a file that cannot be read. */
   readonly problem: (problem: FileProblem) => Value
 }
 
@@ -58,7 +58,7 @@ export class StampedFiles<Value> {
   }
 
   /**
-   * What a file comes to now; `undefined` where there is none. At once, and the same value, where the file did not change. Never throws and
+   * The current value of a file; `undefined` where there is none. Synchronous where the file did not change. Never throws and
    * never rejects, unless `make` or `problem` does.
    */
   look(path: string): Value | undefined | Promise<Value | undefined> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { HeadraceError, type Usage } from '@headrace/message'
 
-/** A token, or whatever stands for one: only equality matters. */
+/** A token, or a stand-in for one: only equality matters. */
 export type Token = string | number
 
 /** One request as a cache sees it. Positions are numbers of tokens from the start: `3` is behind the third. */
@@ -144,7 +144,7 @@ export class BreakpointCache implements PromptCache {
     return { input: tokens.length, cached, written: Math.max(cached, ...marked) - cached }
   }
 
-  /** The nearest known place at or before one, -1 if none is within reach. */
+  /** The nearest known position at or before one; -1 if none is within reach. */
   #look(digests: readonly string[], place: number, reach: number): number {
     for (let at = place; at >= 0 && at > place - reach; at--) if (this.#known.has(digests[at]!)) return at
     return -1

@@ -1,7 +1,7 @@
 import { type Call, type Reply, type Script, ScriptError } from './reply.ts'
 import type { ChatBody, ChatMessage } from './protocol.ts'
 
-/** Options of what takes a conversation apart by turns. */
+/** Options of functions that split a conversation into turns. */
 export interface TurnOptions {
   /**
    * Which user messages begin a turn. Without it: those that follow an answer without tool calls. A plugin's reminder

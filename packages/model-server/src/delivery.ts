@@ -87,7 +87,7 @@ function event(value: object): string {
 function write({ response, signal }: Target, text: string): Promise<void> {
   signal.throwIfAborted()
   return new Promise((resolve, reject) => {
-    // Node calls nobody back for what is written to a connection that is gone.
+    // Node calls no callback for writes to a closed connection.
     const leave = () => reject(signal.reason)
     signal.addEventListener('abort', leave, { once: true })
     response.write(text, (error) => {

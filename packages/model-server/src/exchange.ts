@@ -10,7 +10,7 @@ import { protocolOf } from './protocols.ts'
 import { type OpenRequest, type RefusedRequest, redact } from './request.ts'
 import { sentPrompt } from './sent.ts'
 
-/** What every exchange of a server shares. */
+/** The state that all exchanges of a server share. */
 export interface Desk {
   readonly script: Script
   readonly options: ModelServerOptions
@@ -24,7 +24,7 @@ export interface Desk {
 
 const MAX_BODY = 64 * 1024 * 1024
 
-/** Takes one HTTP request to its end, whatever that is; resolves when its response is closed, never rejects. */
+/** Handles one HTTP request to its end; resolves when its response is closed, never rejects. */
 export async function serve(desk: Desk, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const over = new AbortController()
   const closed = new Promise<void>((resolve) => {
@@ -34,7 +34,7 @@ export async function serve(desk: Desk, request: IncomingMessage, response: Serv
       resolve()
     }
     response.once('close', end)
-    // A pipelined request that waits for another one's answer has no socket yet, and would never hear that it is gone.
+    // A pipelined request that waits for another answer has no socket yet, and would not notice a disconnect.
     request.socket.once('close', end)
   })
   const time = Date.now()
@@ -111,7 +111,7 @@ async function answer(desk: Desk, target: Target): Promise<void> {
   let reply: Reply
   let completion: Completion | undefined
   try {
-    // A script may wait for what never comes; it must not outlive its client.
+    // A script may wait forever; it must not outlive its client.
     reply = toReply(await Promise.race([desk.script(request.body, { index: request.index, request, signal }), untilAborted(signal)]))
     if (!reply.hang && !reply.error) completion = finish(desk, request, reply)
   } catch (error) {

@@ -14,7 +14,7 @@ export interface ReplyCall {
   readonly id?: string
 }
 
-/** An answer of the model, and how badly it is delivered. A *piece* is one event of content, reasoning or arguments. */
+/** An answer of the model, and faults of its delivery. A *piece* is one event of content, reasoning or arguments. */
 export interface Answer {
   readonly reasoning?: string
   readonly text?: string

@@ -13,9 +13,9 @@ interface Received {
   readonly raw: string
 }
 
-/** A call of the model, and what became of it. */
+/** A call of the model, and its outcome. */
 export interface ModelRequest extends Received {
-  /** Its place in `server.requests`. */
+  /** Its index in `server.requests`. */
   readonly index: number
   /** SHA-256 of the body's bytes. */
   readonly digest: string

@@ -31,9 +31,9 @@ export class RunContext implements Lists {
   readonly digest: Digest
   /** The version of the heading and the fixed lines. */
   readonly template: string
-  /** Opens what is not frozen; `undefined` when no head section has anything to read. */
+  /** The first message after the frozen prefix; `undefined` when all head sections are blank. */
   readonly headMessage: SystemMessage | undefined
-  /** Has the last word; `undefined` when there is no fact and no tail section with anything to read. */
+  /** The last message; `undefined` when there are no facts and all tail sections are blank. */
   readonly tailMessage: SystemMessage | undefined
 
   /** @throws RunContextError (a `TypeError` with `code`, `argument`, `index`, `key`) for the first thing that is refused */
@@ -50,7 +50,7 @@ export class RunContext implements Lists {
     Object.freeze(this)
   }
 
-  /** True when nothing is stored. A blank section is stored: it is in the digest, though in no message. */
+  /** True when nothing is stored. A blank section is stored: it counts in the digest, though it is in no message. */
   get isEmpty(): boolean {
     return this.facts.length === 0 && this.sections.length === 0
   }

@@ -11,14 +11,14 @@ export type RunContextErrorCode =
   | 'CONTEXT_VALUE_INVALID'
   | 'CONTEXT_NOT_WELL_FORMED'
 
-/** Where a refused value stood: in which argument, at which index of its list, under which key. */
+/** The position of a refused value: its argument, its index in the list, its key. */
 export interface Place {
   readonly argument: string
   readonly index?: number
   readonly key?: string
 }
 
-/** An argument that was refused: a `TypeError` with a stable `code` and the place. The message tells types, never values. */
+/** A refused argument: a `TypeError` with a stable `code` and the position. The message names types, never values. */
 export class RunContextError extends TypeError implements Place {
   readonly code: RunContextErrorCode
   readonly argument: string

@@ -6,7 +6,7 @@ import { type Pair, isPlain } from './input.ts'
 import type { Section, Where } from './section.ts'
 import { CONTEXT_TEMPLATE } from './template.ts'
 
-/** A section whose body stands in an earlier event of the session, the one with seq `in`. */
+/** A section whose body is in the earlier event with seq `in`. */
 export interface CarriedSection extends Omit<Section, 'rendered'> {
   readonly in: number
 }
@@ -93,7 +93,7 @@ function verify(what: string, logged: Digest, found: Digest): void {
   if (logged !== found) throw new ContextEventError('CONTEXT_DIGEST_MISMATCH', `${what} was logged with digest ${logged}, but what the log holds has ${found}`)
 }
 
-/** What comes from a file may have any shape, whatever its type says. */
+/** Data from a file may have any shape, whatever its type says. */
 function checkEvent(data: unknown): void {
   const event = (isPlain(data) ? data : {}) as Partial<Record<keyof ContextEvent, unknown>>
   const sound = typeof event.digest === 'string' && typeof event.template === 'string' && Array.isArray(event.facts) &&

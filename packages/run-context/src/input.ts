@@ -17,7 +17,7 @@ export interface PairList extends Iterable<PairInput> {
 
 /** What a RunContext is made of. */
 export interface RunContextOptions {
-  /** What moves: date, branch, … Rendered as rows, always in the tail. */
+  /** What changes often: date, branch, … Rendered as rows, always in the tail. */
   readonly facts?: PairList | undefined
   /** Texts in front of the conversation, rendered without their names. */
   readonly headSections?: PairList | undefined
@@ -84,7 +84,7 @@ function checkList(argument: string, list: unknown): asserts list is Iterable<un
   }
 }
 
-/** Two entries that are no pairs themselves, the first of them a key. */
+/** True for a flat pair given in place of a list of pairs. */
 function isBarePair(list: unknown): list is readonly [string, unknown] {
   return Array.isArray(list) && list.length === 2 && typeof list[0] === 'string' && !Array.isArray(list[1])
 }
@@ -114,7 +114,7 @@ export function readText(place: Place, value: unknown): string | undefined {
   throw new RunContextError('CONTEXT_VALUE_INVALID', place, isPromise(value) ? AWAIT : problem)
 }
 
-/** What is digested, rendered and sent must be the same bytes, and UTF-8 has none for half a character. */
+/** Digest, rendering and request must have the same bytes, and UTF-8 cannot encode half a surrogate pair. */
 function checkWellFormed(place: Place, what: 'key' | 'value', text: string): string {
   if (text.isWellFormed()) return text
   throw new RunContextError('CONTEXT_NOT_WELL_FORMED', place, `has a lone surrogate in its ${what}: half a character, usually a string cut in the middle of one`)

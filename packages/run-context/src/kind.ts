@@ -21,7 +21,7 @@ function className(value: object): string | undefined {
   return typeof name === 'string' && name !== '' ? name : undefined
 }
 
-/** A property of whatever it is. A getter or a proxy may throw: that must not replace the error being written. */
+/** Reads a property of any value. A getter or proxy may throw, which must not replace the error being written. */
 function read(value: unknown, key: string | symbol): unknown {
   try {
     return (value as Record<string | symbol, unknown> | null | undefined)?.[key]

@@ -16,7 +16,7 @@ export class ContextLog {
   private readonly bodies = new Map<Digest, { readonly seq: number; readonly rendered: string }>()
   private readonly recorded: SessionEvent<'run/context'>[] = []
 
-  /** Takes in an event; all but those with a context are passed over. */
+  /** Applies an event; events without a context are ignored. */
   apply(event: SessionEvent): void {
     if (event.type === 'run/context') {
       this.recorded.push(event)
@@ -25,7 +25,7 @@ export class ContextLog {
   }
 
   private carry(seq: number, data: unknown): void {
-    // Of a log that anybody may have written: what is no context is told where it is decoded.
+    // The log may come from anywhere: an invalid context is reported where it is decoded.
     const sections = isPlain(data) ? (data as Partial<ContextEvent>).sections : undefined
     if (!Array.isArray(sections)) return
     for (const section of sections) {

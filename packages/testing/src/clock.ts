@@ -5,7 +5,7 @@ import { turns } from './gate.ts'
 
 /** The clock of a test, once it is stopped. */
 export interface StoppedClock {
-  /** Lets so many milliseconds pass, and everything run that they bring about. */
+  /** Advances the clock, and runs everything that becomes due. */
   pass(milliseconds: number): Promise<void>
 }
 

@@ -10,7 +10,7 @@ const LOOK = 5
 /** A promise, and what settles it. */
 export interface Gate<T> {
   readonly promise: Promise<T>
-  /** Lets everything go on that waits. */
+  /** Releases everything that waits. */
   open(value: T): void
 }
 
@@ -49,7 +49,7 @@ export async function until<T>(look: () => T | Promise<T>, what = 'it'): Promise
   }
 }
 
-/** What a promise comes to; rejects, naming `what`, where it has not settled after {@link HANG}. */
+/** Awaits a promise; rejects, naming `what`, where it has not settled after {@link HANG}. */
 export async function settles<T>(promise: Promise<T>, what = 'it'): Promise<T> {
   let timer: ReturnType<typeof later> | undefined
   const late = new Promise<never>((_, reject) => { timer = later(() => reject(new Error(`${what}: it hangs`)), HANG) })

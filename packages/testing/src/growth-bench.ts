@@ -71,7 +71,7 @@ export class GrowthBench {
     for (const app of this.apps.splice(0)) await app.dispose()
   }
 
-  /** Leaves nothing. */
+  /** Removes all workspaces. */
   async close(): Promise<void> {
     try {
       await this.unload()

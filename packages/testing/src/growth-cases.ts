@@ -9,7 +9,7 @@ import type { GrowthBench } from './growth-bench.ts'
 import type { Loaded } from './growth-options.ts'
 import type { Harness } from './harness.ts'
 
-/** What the kit tries, by the sentence that holds for a plugin. */
+/** The cases of the kit, named by the sentence that must hold for a plugin. */
 export const growthCases: Readonly<Record<string, (bench: GrowthBench) => Promise<void>>> = {
   async 'whatever the load order'(bench) {
     const cwd = await bench.workspace()
@@ -162,7 +162,7 @@ function textsOf(made: Harness, plugin: string): readonly string[] {
   return [...sectionsOf(header).filter(({ owner }) => mine(owner)).map(({ text }) => text), ...tools, ...messages].filter((text) => text !== '')
 }
 
-/** A plugin that takes part everywhere, so that an order of loading has something to disturb. */
+/** A plugin that listens to every seam, so that the load order matters. */
 function neighbour(name: string): Plugin {
   return {
     name, inject: ['agents', 'tools', 'system'],

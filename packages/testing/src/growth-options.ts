@@ -19,7 +19,7 @@ export interface GrowthOptions {
    * one that stays. Default: a config that nobody changed stays.
    */
   readonly configChanges?: 'by design'
-  /** Holds the README to its word. */
+  /** Checks the README's chapter on what the model sees. */
   readonly chapter?: {
     /** The plugin's README. */
     readonly readme: URL

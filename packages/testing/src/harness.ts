@@ -18,7 +18,7 @@ export interface HarnessOptions {
   /** `strict` is on unless it says otherwise. */
   readonly settings?: Partial<Omit<Settings, 'limits'>> & { readonly limits?: Partial<Settings['limits']> }
   readonly agent?: CreateOptions
-  /** What is reported, a test may have on purpose. Default: it is an error (see `Harness.run`). */
+  /** Allows reports in this test. Default: a report is an error (see `Harness.run`). */
   readonly reports?: 'allow'
 }
 
@@ -30,7 +30,7 @@ export interface Harness {
   /** What the model got. */
   readonly requests: ScriptedAdapter['requests']
   readonly store: SessionStore
-  /** What went wrong and did not stop the agent. What a test reads here counts as looked at, and is thrown by nothing. */
+  /** Reports so far. Reports that a test has read here are not thrown any more. */
   readonly reports: readonly Report[]
   /**
    * Prompts, and waits for the turn. Rejects with a ReportedError where something was reported before, or a seam broke
@@ -87,7 +87,7 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
     async resume(resumeOptions) {
       const { id } = agent
       await agent.dispose()
-      // Nothing that ships needs the older part of a log at once: a plugin that does is seen here.
+      // Only the newest part of the log is in memory, so that a plugin that needs the older part synchronously fails here.
       return (agent = await ctx.agents.resume(id, { recent: true, ...resumeOptions }))
     },
     async dispose() {

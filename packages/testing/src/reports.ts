@@ -42,7 +42,7 @@ export class Reports {
     return Object.defineProperties({ ...result }, { reason: looked(reason), error: looked(error) })
   }
 
-  /** All that there are; they count as looked at. */
+  /** All reports; they count as read. */
   look(): readonly Report[] {
     this.seen = this.list.length
     return this.list

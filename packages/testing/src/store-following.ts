@@ -2,7 +2,7 @@ import { type Cursor, type Followed, type SessionEvent, type SessionStore, curso
 import { expect, it, onTestFinished } from 'vitest'
 import { append, opening, prompt, write } from './store-logs.ts'
 
-/** Somebody who follows a session. Ends with its test. */
+/** A follower of a session. Ends with its test. */
 export class Follower {
   readonly events: SessionEvent[] = []
   readonly appends: number[] = []

@@ -52,7 +52,7 @@ export class StoreProcess {
     return line.done ? undefined : line.value
   }
 
-  /** Tells it a line. */
+  /** Sends it a line. */
   say(line: string): void {
     this.process.stdin!.write(`${line}\n`)
   }

@@ -29,7 +29,7 @@ export class RequestBudget {
 
   /** @throws ProfileError */
   constructor(options: {
-    /** The loop's: weighs contexts and tools as text, before a model is chosen, and the conversation where a profile has no counter. */
+    /** The loop's counter: for contexts and tools, before a model is chosen, and for the conversation where a profile has none. */
     readonly counter: TokenCounter
     readonly profiles?: Profiles
   }) {
@@ -45,7 +45,7 @@ export class RequestBudget {
     return { counter: this.#counter, ...this.#find(model) }
   }
 
-  /** Weighs the context of a run, once: give the result to every {@link check} of that run. */
+  /** Counts the context of a run, once: pass the result to every {@link check} of that run. */
   weigh(context: WeighableContext): ContextWeight {
     return weighContext(this.#counter, context)
   }
@@ -61,12 +61,12 @@ export class RequestBudget {
     return free >= 0 ? { fits: true, terms } : { fits: false, terms, error: new OverflowError(model, terms) }
   }
 
-  /** Passes a bill on to the counter that counts for the request's model. */
+  /** Forwards billed usage to the counter of the request's model. */
   recordUsage(request: Budgetable, usage: Usage, options?: { readonly contextDigest?: Digest }): void {
     this.profileFor(modelOf(request)).counter.recordUsage(request, usage, options)
   }
 
-  /** Has every counter forget its bills. */
+  /** Makes every counter forget its billed usage. */
   invalidate(reason: string): void {
     for (const counter of this.#counters) counter.invalidate(reason)
   }

@@ -3,14 +3,14 @@ import type { Countable, RequestCount, TokenCounter, Weights } from './counter.t
 import { sumUp } from './plain.ts'
 
 export interface CalibratedCounter extends TokenCounter {
-  /** Why the latest figure was dropped, for people; absent while none was. */
+  /** Why the last billed usage was dropped, for people; absent while none was. */
   readonly dropped: string | undefined
 }
 
-/** What a provider asked for a request, and what tells whether another one begins like it. */
+/** Billed usage of a request, and what identifies requests that begin like it. */
 interface Bill {
   readonly tokens: number
-  /** The base counter's word on the same request: the difference is what is learned. */
+  /** The base counter's estimate of the same request: the difference is what is learned. */
   readonly estimate: number
   readonly context: Digest | undefined
   readonly system: string
@@ -38,7 +38,7 @@ export function calibratedCounter(base: TokenCounter): CalibratedCounter {
   let dropped: string | undefined
 
   function recordUsage(request: Countable, usage: Usage, { contextDigest }: { readonly contextDigest?: Digest } = {}): void {
-    // A provider that does not tell sends zeros: nothing to learn from.
+    // A provider that reports no usage sends zeros: nothing to learn from.
     if (!Number.isFinite(usage.input) || usage.input <= 0) return
     const key = keyOf(request)
     bills.delete(key)

@@ -31,7 +31,7 @@ export interface RequestCount {
   readonly history: number
   readonly after: number
   readonly context: number
-  /** What a provider's bill says beyond the estimates, negative where it says less; 0 where there is no bill. */
+  /** Billed usage beyond the estimates, negative where it is less; 0 where there is none. */
   readonly correction: number
   readonly total: number
 }

@@ -42,7 +42,7 @@ function wordAt(text: string, start: number): Run {
   const length = end - start
   const spelled = Math.max(0, capitals - 1) * 0.25
   const long = Math.max(0, Math.min(length, LONG_WORD) - 4) * 0.06 + Math.max(0, length - LONG_WORD) * 0.35
-  // Behind a digit stands no word, but a piece of a digest, a key or a number in base 64.
+  // Letters behind a digit are no word but a piece of a digest, a key or a number in base 64.
   const piece = isDigit(text.charCodeAt(start - 1)) ? 0.5 : 0
   return [1 + spelled + long + piece, end]
 }

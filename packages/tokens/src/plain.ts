@@ -12,7 +12,7 @@ export const IMAGE_TOKENS = 1_600
 /** Tokens of a file, whose size is not in the message either: a document of a few pages, each of which goes as text and as an image. */
 export const FILE_TOKENS = 10_000
 
-/** A counter that knows nothing but how long a text is: everything else is sums, remembered where nobody can change the value. */
+/** A counter built from a text counter: everything else is sums, cached for frozen values. */
 export function plainCounter(name: string, countText: (text: string) => number): TokenCounter {
   const known = new WeakMap<Message, number>()
   const weighTools = toolScale(countText)
@@ -79,7 +79,7 @@ export function plainCounter(name: string, countText: (text: string) => number):
   }
 }
 
-/** Adds the total, which is never negative: where it would be, the correction gives way. */
+/** Adds the total, which is never negative: the correction is limited accordingly. */
 export function sumUp(terms: Omit<RequestCount, 'total'>): RequestCount {
   const estimate = terms.system + terms.tools + terms.prefix + terms.before + terms.history + terms.after + terms.context
   const correction = Math.max(terms.correction, -estimate)

@@ -16,7 +16,7 @@ export interface ModelProfile {
 /** Profiles by pattern of `provider/model`; `*` stands for any characters. What a profile leaves out has its default. */
 export type Profiles = Readonly<Record<string, Partial<ModelProfile>>>
 
-/** A profile that no request can fit, or with a wrong field. */
+/** A profile that fits no request, or has an invalid field. */
 export class ProfileError extends HeadraceError {
   constructor(pattern: string, problem: string) {
     super('PROFILE_INVALID', `profile ${JSON.stringify(pattern)}: ${problem}`)
