@@ -40,8 +40,8 @@ export function problemsOf(schema: unknown, config: unknown): readonly ConfigPro
 }
 
 /**
- * Makes a schema reject what {@link problemsOf} finds, wherever Cordis validates a config: at `ctx.plugin()` and at an update. Returns the same
- * schema; later calls on it, such as `.default()`, return one that is not strict.
+ * Makes a schema reject what {@link problemsOf} finds, wherever Cordis validates a config: at `ctx.plugin()` and at an
+ * update. Returns the same schema; later calls on it, such as `.default()`, return one that is not strict.
  */
 export function strict<T extends object>(schema: T): T {
   const standard = rawStandard(schema as unknown as StandardSchema)

@@ -5,7 +5,10 @@ import { byCodeUnits } from './shown.ts'
 /** What can be at a path. */
 export type FileKind = 'file' | 'folder' | 'link' | 'pipe' | 'socket' | 'device'
 
-/** Differs once a file, its content or its rights changed: {@link isSameStamp}. Numbers, since formatting them costs as much as the stat. */
+/**
+ * Differs once a file, its content or its rights changed: {@link isSameStamp}. Numbers, since formatting them costs as
+ * much as the stat.
+ */
 export type Stamp = readonly bigint[]
 
 /** True for a file that has not changed between two stamps. */

@@ -106,7 +106,7 @@ export class Modules {
   }
 }
 
-/** The plugin that a module exports: its default, or itself. One without a name is named by its entry's id, since a plugin signs with its name. */
+/** The plugin that a module exports: its default, or itself. One without a name is named by its entry's id, to sign with. */
 function pluginOf(module: Module, id: string, name: string): Plugin {
   // A default inside a default is a CommonJS module that was compiled from an ES module.
   const candidates = [module.default, (module.default as { readonly default?: unknown } | null | undefined)?.default, module]

@@ -1,4 +1,4 @@
-import type { Message } from '@headrace/message'
+import { type Message, nearest } from '@headrace/message'
 import { LogError } from './error.ts'
 import { CORE_TYPES, type EventDraft, type EventType, type SessionEvent, type SessionOpen } from './event.ts'
 import type { EpochHeader } from './header.ts'
@@ -6,6 +6,8 @@ import type { Session } from './session.ts'
 import type { LiveEvents } from './session-live.ts'
 import type { Entry } from './surface.ts'
 import type { StandingTurn } from './turn-points.ts'
+
+const LIVE: readonly string[] = ['event', 'chunk', 'piece'] satisfies (keyof LiveEvents)[]
 
 /** A session as plugins see it: to read, and to append events of types that plugins add. Only the loop writes core types. */
 export class SessionView {
@@ -94,15 +96,23 @@ export class SessionView {
   /**
    * Listens to events, chunks and pieces, from outside any plugin; plugins use `session/event`. Who listens to pieces in mid-answer is told
    * what was said so far at once. Returns the call that stops it.
+   *
+   * @throws LogError for a name that there is none of, or no function: it would never be called
    */
   on<K extends keyof LiveEvents & string>(name: K, listener: (value: LiveEvents[K]) => void): () => void {
+    const given: unknown = name
+    if (typeof given !== 'string' || !LIVE.includes(given)) {
+      const meant = typeof given === 'string' ? nearest(given, LIVE) : ''
+      throw new LogError(`a session tells ${LIVE.join(', ')}, not ${JSON.stringify(given)}${meant}`, undefined, 'LISTENER_INVALID')
+    }
+    if (typeof listener !== 'function') throw new LogError(`a listener of ${name} is a function`, undefined, 'LISTENER_INVALID')
     return this.#session.live.on(name, listener)
   }
 
   /** @throws LogError for a core type, or one marked as required */
   append<T extends EventType>(draft: EventDraft<T>): SessionEvent<T> {
     // One draft, read once: what was checked is what is appended.
-    const { type, data } = draft
+    const { type, data } = ((draft as unknown) ?? {}) as EventDraft<T>
     if (typeof type !== 'string') throw new LogError('append takes one event, { type, data }')
     this.#session.admit()
     if (CORE_TYPES.has(type)) throw new LogError(`${type} is written by the loop only; use the agent's methods`, undefined, 'LOG_CORE_TYPE')

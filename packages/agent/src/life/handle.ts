@@ -1,5 +1,6 @@
 import { NO_USAGE, addUsage } from '@headrace/message'
 import type { Session, SessionEvent, TurnFinish } from '@headrace/session'
+import { checkOption } from '../contract/check-options.ts'
 import type { ParkedError } from '../contract/error.ts'
 import { answerText } from '../turn/answer-text.ts'
 import type { TurnEvent, TurnHandle, TurnResult } from '../contract/turn.ts'
@@ -29,6 +30,7 @@ export function pendingTurn(prompt: number | undefined, accepted: Promise<void>,
     result,
     accepted,
     cancel(reason = 'cancelled by the app') {
+      checkOption('handle.cancel', typeof reason === 'string', 'has a reason that is a text')
       if (!over) stop(reason)
     },
     async *[Symbol.asyncIterator]() {

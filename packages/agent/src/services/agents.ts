@@ -1,6 +1,7 @@
 import { type Context, Service } from 'cordis'
 import { type CallConfig, type Contribution, type ContributionInput, keyOf, toContribution } from '@headrace/message'
 import type { Agent } from '../contract/agent.ts'
+import { checkOption } from '../contract/check-options.ts'
 import { AgentError } from '../contract/error.ts'
 import type { Keyed } from '../contract/keyed.ts'
 import type { CreateOptions, ForkOptions, ResumeOptions } from '../contract/options.ts'
@@ -105,6 +106,7 @@ export function agentsService(parts: Omit<AgentsOptions, 'ctx' | 'settings'>): n
 
     attend(agent?: string): () => void {
       const ctx = callerOf(this, 'ctx.agents.attend')
+      checkOption('agents.attend', agent === undefined || typeof agent === 'string', 'takes the id of a session')
       return ctx.effect(() => agents.attend(pluginOf(ctx), agent), 'ctx.agents.attend()')
     }
 

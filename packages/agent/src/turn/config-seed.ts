@@ -40,7 +40,7 @@ export class ConfigSeed {
     this.patches.push({ fields, owner })
   }
 
-  /** The fields of one prompt's config, its model complete. @throws ConfigError where a model names no provider and there is none to keep */
+  /** One prompt's config, its model complete. @throws ConfigError where a model names no provider and there is none to keep */
   check(fields: Partial<CallConfig>): Partial<CallConfig> {
     return resolveModel(fields, this.folded().config.model, 'prompt')
   }

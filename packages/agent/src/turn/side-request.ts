@@ -38,6 +38,7 @@ export async function ask(
   checkOption('agent.ask', Array.isArray(inputs), 'takes a list of messages')
   checkOption('agent.ask', typeof options.purpose === 'string' && options.purpose !== '', "needs a purpose, in a word: { purpose: 'title' }")
   checkOption('agent.ask', options.tools === undefined || options.tools === 'same' || options.tools === 'none', "has tools: 'same' or 'none'")
+  checkOption('agent.ask', options.signal === undefined || isA(options.signal, AbortSignal), 'has a signal that is an AbortSignal')
   const { session } = host
   const { header } = session.headers
   if (!header)
@@ -50,7 +51,7 @@ export async function ask(
       const at = `messages[${index}]`
       return { message: toContribution(input, at), owner: ownerOf(plugin, keyOf(input, at) ?? options.purpose) }
     }),
-    config: options.config && resolveModel(toConfigPatch(options.config, 'config'), header.config.model),
+    config: options.config === undefined ? undefined : resolveModel(toConfigPatch(options.config, 'config'), header.config.model),
     tools: options.tools === 'none' ? options.tools : undefined,
   })
   session.admit(WEIGHT)
