@@ -142,8 +142,13 @@ export function escapedForms(text: string): string[] {
   const html = text.replace(/[&<>"']/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' })[sign]!)
   return [
     encodeURIComponent(text.toWellFormed()), json, JSON.stringify(json).slice(1, -1), json.replaceAll('/', '\\/'),
-    html, html.replaceAll('&#39;', '&#x27;'), Buffer.from(text).toString('hex'),
+    html, html.replaceAll('&#39;', '&#x27;'), unicode(text), Buffer.from(text).toString('hex'),
   ]
+}
+
+/** JSON that writes every character as an escape. */
+function unicode(text: string): string {
+  return Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')
 }
 
 /** Base64 of a text that begins anywhere in what was encoded: three ways, without the characters that its neighbours have a part in. */

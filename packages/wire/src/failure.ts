@@ -106,8 +106,15 @@ function ofPage({ status, headers, body }: BadResponse, provider: string): Failu
   const reported = report.code !== undefined || report.status !== undefined
   const kind = reported ? report.status === undefined ? kindOfWords(report) : kindOf(report.status, report) : 'invalid'
   const type = headers['content-type'] ?? 'something'
-  const message = `${provider} answered ${status} with ${type} where a stream of events was expected; check the base URL${said}`
+  const message = `${provider} answered ${status} with ${type} where a stream of events was expected; check the base URL${whereTo(headers['location'])}${said}`
   return defined({ kind, message, status: report.status ?? status, code: report.code })
+}
+
+/** A redirect is not followed, for the key would go along. Without a query: it may be a key. */
+function whereTo(location: string | undefined): string {
+  if (location === undefined || !URL.canParse(location)) return ''
+  const { origin, pathname } = new URL(location)
+  return `, which leads to ${origin}${pathname}`
 }
 
 /** What will be the same again until somebody changes something, and what helps. */

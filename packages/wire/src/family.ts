@@ -77,7 +77,8 @@ export function textField(value: unknown): string | undefined {
 
 /** A number of tokens, as servers write it. */
 export function countField(...values: readonly unknown[]): number | undefined {
-  const number = values.find((value) => typeof value === 'number' && Number.isFinite(value)) as number | undefined
+  const numbers = values.map((value) => (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : value))
+  const number = numbers.find((value) => typeof value === 'number' && Number.isFinite(value)) as number | undefined
   return number === undefined ? undefined : Math.max(0, Math.round(number))
 }
 

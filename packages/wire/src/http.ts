@@ -18,14 +18,16 @@ export class Connections {
 
   /** Sends a body. @throws BadResponse */
   async post(url: string, headers: Readonly<Record<string, string>>, body: string, signal: AbortSignal): Promise<Response> {
-    const response = await fetch(url, { method: 'POST', headers, body, signal, dispatcher: this.agent, redirect: 'manual' })
+    const to = placeOf(url, headers)
+    const response = await fetch(to.url, { method: 'POST', headers: to.headers, body, signal, dispatcher: this.agent, redirect: 'manual' })
     if (response.status >= 300) throw await badResponse(response, url)
     return response
   }
 
   /** Asks for a JSON. @throws BadResponse, Malformed */
   async get(url: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<unknown> {
-    const response = await fetch(url, { headers, signal, dispatcher: this.agent, redirect: 'manual' })
+    const to = placeOf(url, headers)
+    const response = await fetch(to.url, { headers: to.headers, signal, dispatcher: this.agent, redirect: 'manual' })
     if (response.status >= 300) throw await badResponse(response, url)
     return parsed((await beginning(response, MAX_WHOLE)).toString())
   }
@@ -38,6 +40,20 @@ export class Connections {
   async close(): Promise<void> {
     await this.agent.destroy()
   }
+}
+
+type Headers = Readonly<Record<string, string>>
+
+/** A name and a password of a URL go as a header, which `fetch` wants; a key that is said goes first. */
+function placeOf(text: string, headers: Headers): { readonly url: string; readonly headers: Headers } {
+  const url = new URL(text)
+  const { username, password } = url
+  if (username === '' && password === '') return { url: text, headers }
+  url.username = ''
+  url.password = ''
+  if (Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')) return { url: url.href, headers }
+  const pair = [username, password].map((part) => decodeURIComponent(part)).join(':')
+  return { url: url.href, headers: { ...headers, authorization: `Basic ${Buffer.from(pair).toString('base64')}` } }
 }
 
 /**
@@ -77,18 +93,21 @@ async function* eventsOf(response: Response, heard: () => void): AsyncGenerator<
     return
   }
   const whole = wholeOf(first)
-  if (!whole) throw new BadResponse({ status: response.status, headers: { 'content-type': type }, body: first, url: response.url })
-  yield whole
+  if (whole.length === 0) throw new BadResponse({ status: response.status, headers: { 'content-type': type }, body: first, url: response.url })
+  yield* whole
 }
 
-/** An answer in one piece, or the first of a list of one. */
-function wholeOf(text: string): JsonObject | undefined {
+/** What an answer in one piece has, one of these at least, in whichever protocol. */
+const ANSWERS = ['choices', 'candidates', 'output', 'content', 'promptFeedback', 'usageMetadata']
+
+/** An answer in one piece, or in a list of pieces; nothing where it is something else. */
+function wholeOf(text: string): JsonObject[] {
   try {
     const value: unknown = JSON.parse(text)
-    const one: unknown = Array.isArray(value) ? value[0] : value
-    return isRecord(one) && one['error'] === undefined ? one : undefined
+    const list = (Array.isArray(value) ? value as unknown[] : [value]).filter(isRecord)
+    return list.every((one) => one['error'] === undefined && ANSWERS.some((name) => name in one)) ? list : []
   } catch {
-    return undefined
+    return []
   }
 }
 

@@ -2,7 +2,11 @@
 const PATTERNS: readonly RegExp[] = [
   /context[_ ](length|window|size)[_ ](has been )?exceed/i, // OpenAI, DeepSeek, Cerebras: context_length_exceeded; llama.cpp: Context size has been exceeded
   /exceed_context_size|exceeds? the (available )?context (size|window|length)/i, // llama.cpp, LM Studio
-  /maximum (context|model|prompt) length/i, // OpenAI, DeepSeek, vLLM, OpenRouter, xAI
+  /maximum (context|model|prompt|input) length/i, // OpenAI, DeepSeek, vLLM, OpenRouter, xAI; NIM: maximum input length
+  /(input|prompt) tokens? exceeds? the (configured )?limit/i, // OpenAI: Input tokens exceed the configured limit of 272000 tokens
+  /ContextWindowExceeded/, // LiteLLM
+  /exceeded max(imum)? (allowed )?(limit of \d+ tokens|content length)/i, // Databricks
+  /(maximum|max) context (window|size) of \d/i,
   /prompt is too long|prompt too long|input is too long/i, // Anthropic, Ollama, Bedrock
   /exceed(s|ed)? (the )?(model'?s? )?(context|token) (limit|window|length)/i, // Anthropic: input length and max_tokens exceed context limit
   /exceeded model token limit/i, // Moonshot
@@ -10,7 +14,7 @@ const PATTERNS: readonly RegExp[] = [
   /reduce the length of the (messages|prompt|input)/i, // Groq
   /longer than the (maximum )?(model('?s)? )?(context |model )?length|greater than the context length/i, // vLLM, sglang, LM Studio
   /token count is \d+ but (the )?model only supports up to/i, // Vertex
-  /too many (input )?tokens(?! per| in)/i, // Cohere: too many tokens: total number of tokens in the prompt cannot exceed 4081
+  /too many (input )?tokens(?! per| in|,? (please )?(wait|try|retry))/i, // Cohere: too many tokens: total number of tokens in the prompt cannot exceed 4081
   /range of input length should be|prompt exceeds max length|context window exceeds/i, // DashScope, Zhipu, MiniMax
   /too large for model with \d+ maximum context/i, // Mistral
   /`inputs` tokens \+ `max_new_tokens` must be/i, // text-generation-inference
@@ -30,6 +34,10 @@ const WINDOWS: readonly RegExp[] = [
   /(?:maximum|max) (?:context|model|prompt) length (?:is|of)[: ]*(\d[\d,]*)/i, // OpenAI, DeepSeek, vLLM, OpenRouter, xAI
   /(?:context|model)(?:'s)? (?:context )?length \((\d[\d,]*)/i, // sglang
   /> (\d[\d,]*)(?: maximum)?/, // Anthropic
+  /configured limit of (\d[\d,]*)/i, // OpenAI
+  /while limit is (\d[\d,]*)/i, // Cerebras
+  /maximum input length (?:is |of )?(\d[\d,]*)/i, // NIM
+  /(?:limit|window|size) of (\d[\d,]*) tokens/i,
   /maximum number of tokens allowed \((\d[\d,]*)/i, // Google
   /only supports up to (\d[\d,]*)/i, // Vertex
   /token limit: (\d[\d,]*)/i, // Moonshot

@@ -42,7 +42,10 @@ export interface TurnResult<Output = unknown> {
   readonly output?: Output
   /** Of all the turn's requests, side requests included. */
   readonly usage: Usage
-  /** US dollars of those requests, by the table of `@headrace/tokens`; absent where the rates of one of their models are not known. */
+  /**
+   * US dollars of those requests, and of the subagents they had, by the table of `@headrace/tokens`; absent where the rates of one of the
+   * models are not known.
+   */
   readonly cost?: number
   readonly steps: number
   /** What the turn added to the history. */

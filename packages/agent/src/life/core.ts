@@ -90,7 +90,7 @@ export class AgentCore implements TurnHost {
     this.blobs = { blob: (digest) => store.getBlob(this.id, digest) }
     const view = (plugin: string): Agent => this.view(plugin)
     this.reporter = new Reporter(ctx, this.id, view, settings.strict, (data) => void session.append({ type: 'agent/override', data }))
-    this.outcomes = new Outcomes(settings.limits, (bytes) => this.putBlob(bytes))
+    this.outcomes = new Outcomes(settings.limits, (bytes) => this.putBlob(bytes), this.llm.keys)
     const { id: agent, departures, reporter, outcomes } = this
     this.seams = new Seams({ ctx, agent, view, departures, reporter, deadline: settings.seamTimeout, outcomes })
     this.header = new InstanceHeader(session, new ConfigSeed(session, options.defaults, options.explicit), this.reporter, options.forked)

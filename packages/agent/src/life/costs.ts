@@ -1,3 +1,4 @@
+import type { Json, Usage } from '@headrace/message'
 import { costOf, modelInfo } from '@headrace/tokens'
 import type { Session, SessionEvent } from '@headrace/session'
 
@@ -20,7 +21,8 @@ export class Costs {
       case 'request/header': this.model = event.data.header.config.model; return
       case 'request/header-delta': this.model = event.data.delta.config?.model ?? this.model; return
       case 'request/dispatch': this.asked.set(event.seq, event.data.config?.model ?? this.model); return
-      case 'request/end': this.bill(event.data)
+      case 'request/end': return this.bill(event.data)
+      case 'tool/result': this.child(event.data.details)
     }
   }
 
@@ -31,6 +33,14 @@ export class Costs {
     const cost = costOf(usage, model ? modelInfo(model) : undefined)
     this.isKnown &&= cost !== undefined
     this.sum = (this.sum ?? 0) + (cost ?? 0)
+  }
+
+  /** A tool that had another session work says in its details what that used and cost, in the words of a turn's result. */
+  private child(details: Json | undefined): void {
+    const { kind, usage, cost } = (details ?? {}) as { readonly kind?: unknown; readonly usage?: Partial<Usage>; readonly cost?: unknown }
+    if (kind !== 'subagent' || !usage?.input) return
+    this.isKnown &&= typeof cost === 'number'
+    this.sum = (this.sum ?? 0) + (typeof cost === 'number' ? cost : 0)
   }
 
   /** Of all that was billed, to a millionth of a dollar. Never 0 for what is not known. */

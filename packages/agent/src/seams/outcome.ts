@@ -1,4 +1,4 @@
-import { type ContentBlock, type Json, type OnRepair, type TextBlock, copyJson, defined, messageOf, toContent, toWellFormed } from '@headrace/message'
+import { type ContentBlock, type Json, type Keys, type OnRepair, type TextBlock, copyJson, defined, messageOf, toContent, toWellFormed } from '@headrace/message'
 import type { ToolOutcome, ToolOutput } from '../contract/tool.ts'
 import { isList, isPlainObject, strayKey } from './guards.ts'
 import { MAX_PARTS, type PutBlob, isMcpPart, isMcpResult, toBlocks } from './mcp-content.ts'
@@ -24,9 +24,11 @@ interface Said {
 export class Outcomes {
   private readonly limits: OutcomeLimits
   private readonly putBlob: PutBlob
+  private readonly keys: Keys
 
-  constructor(limits: OutcomeLimits, putBlob: PutBlob) {
+  constructor(limits: OutcomeLimits, putBlob: PutBlob, keys: Keys) {
     this.limits = limits
+    this.keys = keys
     this.putBlob = putBlob
   }
 
@@ -46,7 +48,8 @@ export class Outcomes {
 
   private outcome({ failed, details, endTurn }: Said, content: readonly ContentBlock[], at: string, onRepair?: OnRepair): ToolOutcome {
     return outcomeOf(defined({
-      content: bound(content, this.limits.toolOutput),
+      // Ahead of the cut, which could leave a half of a key.
+      content: bound(this.keys.redactJson(content), this.limits.toolOutput),
       error: failed ? true as const : undefined,
       details: details === undefined ? undefined : this.details(details, at, onRepair),
       endTurn: endTurn === true && !failed ? true as const : undefined,

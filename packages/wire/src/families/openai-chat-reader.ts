@@ -4,7 +4,7 @@ import { type AnswerReader, Told, countField, fieldsOf, isRecord, plain, textFie
 import { finishOf } from '../finish.ts'
 import { ownName } from '../ids.ts'
 
-interface Call { readonly index: number; id: string }
+interface Call { readonly index: number; id: string; name: string | undefined }
 
 /**
  * Reads the chunks of a chat completion, whatever a server leaves out or adds. Of an answer that came whole, in one JSON, `message`
@@ -34,14 +34,16 @@ export class ChatReader implements AnswerReader {
 
   read(data: JsonObject): readonly Chunk[] {
     const { error } = data
-    if (error !== undefined && error !== null && error !== '' && error !== false) throw new Told(data)
-    const choice = Array.isArray(data['choices']) ? fieldsOf(data['choices'].find((item) => fieldsOf(item)['index'] === 0) ?? data['choices'][0]) : {}
-    const delta = fieldsOf(choice['delta'] ?? choice['message'])
+    if (saysError(error)) throw new Told(data)
+    const choice = choiceOf(data['choices'])
+    // Servers of the older completions say a text.
+    const delta = fieldsOf(choice['delta'] ?? choice['message'] ?? { content: choice['text'] })
     const thought = this.reasoning(delta)
     const said = [...this.content(delta), ...this.callsOf(delta)]
     const chunks = [...this.head(data), ...thought, ...(said.length > 0 ? this.close() : []), ...said]
     const word = textField(choice['finish_reason'])
-    if (word !== undefined) this.word = word
+    // Where a template wrote it, the word for none is a text.
+    if (word !== undefined && !/^(null|none)$/i.test(word)) this.word = word
     const usage = chatUsage(data['usage'] ?? choice['usage'] ?? fieldsOf(data['x_groq'])['usage'])
     return usage ? [...chunks, { type: 'usage', usage }] : chunks
   }
@@ -101,8 +103,8 @@ export class ChatReader implements AnswerReader {
     const said = textField(refusal)
     if (said !== undefined) this.refused = true
     const refusals: Chunk[] = said === undefined ? [] : [{ type: 'text', text: said }]
-    if (!Array.isArray(content)) return [...refusals, ...texts('text', content)]
-    return [...refusals, ...content.flatMap((part): Chunk[] => {
+    if (!Array.isArray(content) && !isRecord(content)) return [...refusals, ...texts('text', content)]
+    return [...refusals, ...(Array.isArray(content) ? content : [content]).flatMap((part): Chunk[] => {
       const { type, text, thinking } = fieldsOf(part)
       if (type !== 'thinking') return texts('text', text)
       return Array.isArray(thinking) ? thinking.flatMap((item) => texts('reasoning', fieldsOf(item)['text'])) : texts('reasoning', thinking)
@@ -110,19 +112,19 @@ export class ChatReader implements AnswerReader {
   }
 
   private callsOf({ tool_calls: list, function_call: old }: JsonObject): Chunk[] {
-    const items = Array.isArray(list) ? list : isRecord(old) ? [{ index: 0, function: old }] : []
+    const items = Array.isArray(list) ? list : isRecord(list) ? [list] : isRecord(old) ? [{ index: 0, function: old }] : []
     return items.flatMap((item) => isRecord(item) ? this.call(item) : [])
   }
 
   private call(item: JsonObject): Chunk[] {
     const { name, arguments: given } = fieldsOf(item['function'])
     const [id, named] = [textField(item['id']), textField(name)]
-    const at = typeof item['index'] === 'number' ? item['index'] : this.placeOf(id)
+    const at = indexOf(item['index']) ?? this.placeOf(id, named)
     const known = this.calls.get(at)
     // Some servers give every call the index 0: another id with a name is another call. Others give a new id with each
     // piece, without a name.
     const isNew = !known || (named !== undefined && id !== undefined && known.id !== '' && known.id !== id)
-    const call = isNew ? { index: this.count++, id: id ?? '' } : known
+    const call = isNew ? { index: this.count++, id: id ?? '', name: named } : known
     this.calls.set(at, call)
     this.last = at
     const extra = item['extra_content']
@@ -135,10 +137,13 @@ export class ChatReader implements AnswerReader {
     return Object.keys(chunk).length > 2 ? [chunk] : []
   }
 
-  /** Without an index: a new id begins another call, none goes on with the last. */
-  private placeOf(id: string | undefined): number {
-    if (id === undefined) return this.last ?? 0
-    for (const [at, call] of this.calls) if (call.id === id) return at
+  /**
+   * Without an index: a new id begins another call, and so does a name without one, or another name under the same; none of them goes on
+   * with the last.
+   */
+  private placeOf(id: string | undefined, name: string | undefined): number {
+    if (id === undefined) return name === undefined ? this.last ?? 0 : this.calls.size
+    for (const [at, call] of this.calls) if (call.id === id && (name === undefined || name === call.name)) return at
     return this.calls.size
   }
 }
@@ -167,4 +172,21 @@ export function chatUsage(given: unknown): Usage | undefined {
     output: output ?? 0,
     ...(reasoning !== undefined && { reasoning }),
   }
+}
+
+/** What there is of an error; some servers have the field empty in every chunk. */
+function saysError(error: unknown): boolean {
+  if (typeof error === 'object' && error !== null) return Object.keys(error).length > 0
+  return error !== undefined && error !== null && error !== '' && error !== false && error !== 0
+}
+
+/** The first choice; some servers have one where a list belongs. */
+function choiceOf(choices: unknown): JsonObject {
+  if (!Array.isArray(choices)) return fieldsOf(choices)
+  return fieldsOf(choices.find((item) => fieldsOf(item)['index'] === 0) ?? choices[0])
+}
+
+function indexOf(index: unknown): number | undefined {
+  if (typeof index === 'string' && /^\d+$/.test(index)) return Number(index)
+  return typeof index === 'number' ? index : undefined
 }

@@ -4,7 +4,7 @@ import { type AnswerReader, Told, countField, fieldsOf, textField } from '../fam
 import { finishOf } from '../finish.ts'
 import { ownName } from '../ids.ts'
 
-interface Item { sent: boolean; readonly index: number; summaries: number }
+interface Item { sent: boolean; readonly index: number; summaries: number; done?: true }
 
 /** Reads the events of a response, or a whole one. */
 export class ResponsesReader implements AnswerReader {
@@ -37,11 +37,13 @@ export class ResponsesReader implements AnswerReader {
       case 'response.reasoning_summary_part.added': return this.part(data)
       case 'response.reasoning_summary_text.delta': case 'response.reasoning_text.delta': return this.text(data, 'reasoning')
       case 'response.function_call_arguments.delta': return this.argumentsOf(data)
+      case 'response.output_text.done': return this.late(data, 'text')
+      case 'response.function_call_arguments.done': return this.lateArguments(data)
       case 'response.output_item.done': return this.done(data, fieldsOf(data['item']))
       case 'response.completed': case 'response.incomplete': return this.ended(fieldsOf(data['response']))
       case 'response.failed': throw new Told(fieldsOf(data['response'])['error'] ?? data)
       case 'error': throw new Told(data['error'] ?? data)
-      default: return data['object'] === 'response' ? this.whole(data) : this.unknown(data)
+      default: return data['object'] === 'response' || (type === '' && Array.isArray(data['output'])) ? this.whole(data) : this.unknown(data)
     }
   }
 
@@ -93,6 +95,15 @@ export class ResponsesReader implements AnswerReader {
     return [{ type, text }]
   }
 
+  /** The whole of what no delta told. */
+  private late({ output_index: key, text }: JsonObject, type: 'text'): Chunk[] {
+    return this.items.get(key)?.sent === true ? [] : this.text({ output_index: key ?? null, delta: text ?? null }, type)
+  }
+
+  private lateArguments({ output_index: key, arguments: text }: JsonObject): Chunk[] {
+    return this.items.get(key)?.sent === true ? [] : this.argumentsOf({ output_index: key ?? null, delta: text ?? null })
+  }
+
   /** Summaries of one item stand apart. */
   private part({ output_index: key }: JsonObject): Chunk[] {
     const item = this.itemAt(key)
@@ -110,12 +121,15 @@ export class ResponsesReader implements AnswerReader {
   /** What the deltas did not say, and what must go back. */
   private done(data: JsonObject, item: JsonObject): Chunk[] {
     const key = data['output_index']
+    this.itemDone(key, item)
     switch (item['type']) {
       case 'function_call': {
         const begun = this.added(data, item)
         const call = this.items.get(key)!
         const text = argumentsText(item['arguments'])
-        return call.sent || text === '' ? begun : [...begun, { type: 'tool-call', index: call.index, arguments: text }]
+        if (call.sent || text === '') return begun
+        call.sent = true
+        return [...begun, { type: 'tool-call', index: call.index, arguments: text }]
       }
       case 'message': {
         const said = this.itemAt(key).sent ? [] : listOf(item['content']).flatMap((part): Chunk[] => {
@@ -133,6 +147,10 @@ export class ResponsesReader implements AnswerReader {
     }
   }
 
+  private itemDone(key: unknown, { type }: JsonObject): void {
+    if (type === 'message' || type === 'reasoning') this.itemAt(key).done = true
+  }
+
   private thought(key: unknown, item: JsonObject): Chunk[] {
     const texts = [...listOf(item['summary']), ...listOf(item['content'])].map((part) => textField(part['text'])).filter((text) => text !== undefined)
     const said: Chunk[] = this.itemAt(key).sent || texts.length === 0 ? [] : [{ type: 'reasoning', text: texts.join('\n\n') }]
@@ -147,7 +165,9 @@ export class ResponsesReader implements AnswerReader {
     const { status, incomplete_details: details } = response
     this.over = true
     this.word = status === 'incomplete' ? textField(fieldsOf(details)['reason']) ?? 'incomplete' : textField(status) ?? 'completed'
-    const missed = listOf(response['output']).flatMap((item, index) => this.items.has(index) ? [] : this.done({ output_index: index }, item))
+    // A server that says no index of items told them under none.
+    const isUnplaced = this.items.has(undefined) || this.items.has(null)
+    const missed = isUnplaced ? [] : listOf(response['output']).flatMap((item, index) => this.items.get(index)?.done ? [] : this.done({ output_index: index }, item))
     const usage = responsesUsage(fieldsOf(response['usage']))
     return [...missed, ...(usage ? [{ type: 'usage', usage } as const] : [])]
   }
