@@ -1,8 +1,9 @@
 import { gzipSync } from 'node:zlib'
 import type { Chunk } from '@headrace/message'
 import { saysOverflow, windowIn } from '@headrace/wire'
+import { collect, failed, rawServer, text } from '@headrace/testing/adapter'
 import { describe, expect, it } from 'vitest'
-import { collect, endpoint, eventText, failed, rawServer, text } from './help.ts'
+import { endpoint, eventText } from './help.ts'
 
 type Event = object | string
 
