@@ -9,8 +9,9 @@ import { McpError } from './error.ts'
 import { readLists } from './lists.ts'
 import { type Sdk, loadSdk } from './sdk.ts'
 import type { ServerConfig } from './server-config.ts'
-import type { Told } from './told.ts'
-import { type Link, httpLink, stdioLink } from './transport.ts'
+import { type Told, fieldsOf } from './told.ts'
+import { type Link, STREAM_ENDED, httpLink, stdioLink } from './transport.ts'
+import { untilAborted } from './until-aborted.ts'
 
 /** Failed starts in a row after which nothing begins another but a call. */
 const MAX_FAILURES = 5
@@ -44,6 +45,11 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: CallProgress) => void
 }
+
+/** Codes of errors of a connection that never was. */
+const NOT_SENT: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']
+/** Codes of a request that gets no answer any more. */
+const OVER: readonly unknown[] = ['CONNECTION_CLOSED', 'NOT_CONNECTED', STREAM_ENDED]
 
 /** Any result, as the server sent it: what is wrong with a part of it costs that part alone. */
 const ANY = { '~standard': { version: 1, vendor: 'headrace', validate: (value: unknown) => ({ value }) } } as const
@@ -255,10 +261,12 @@ export class ServerConnection {
   private failureOf(error: unknown, method: string): McpError | 'forgotten' {
     const { code, status } = error as { readonly code?: unknown; readonly status?: unknown }
     const at = `The MCP server ${quoted(this.name)}`
+    const unreached = fieldsOf(fieldsOf(error).cause).code
+    if (NOT_SENT.includes(unreached)) return new McpError('SERVER_DOWN', `${at} cannot be reached now. The call was not made.`, { cause: error })
     // What a server says of a session that it does not know: not all use the status that is meant for it.
     if (status === 404 || (status === 400 && /session/i.test(messageOf(error)))) return 'forgotten'
     const effect = method === 'tools/call' ? ' The call may have had its effect.' : ''
-    if (!this.live || code === 'CONNECTION_CLOSED' || code === 'NOT_CONNECTED') return new McpError('SERVER_ENDED', `${at} ended before it answered.${effect}`, { cause: error })
+    if (!this.live || unreached !== undefined || OVER.includes(code)) return new McpError('SERVER_ENDED', `${at} ended before it answered.${effect}`, { cause: error })
     return new McpError('SERVER_REFUSED', `${at} answered with an error: ${oneLine(messageOf(error)).slice(0, 2_000)}`, { cause: error })
   }
 
@@ -276,17 +284,4 @@ function isNoStreamable(error: unknown): boolean {
 function withStderr(problem: string, link: Link): string {
   const text = oneLine(link.stderr())
   return text === '' ? problem : `${problem}; it wrote: ${text.slice(-500)}`
-}
-
-/** @throws the signal's reason */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work
-  work.catch(() => undefined)
-  signal.throwIfAborted()
-  let stop = (): void => undefined
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason as Error)
-    signal.addEventListener('abort', stop, { once: true })
-  })
-  return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', stop))
 }

@@ -1,4 +1,4 @@
-import type { Transport } from '@modelcontextprotocol/client'
+import type { StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client'
 import type { Sdk } from './sdk.ts'
 import type { HttpServer, StdioServer } from './server-config.ts'
 
@@ -53,7 +53,7 @@ export function httpLink(sdk: Sdk, server: HttpServer, kind: 'http' | 'sse', max
     ...(auth && { authProvider: auth as never }),
   }
   const url = new URL(server.url)
-  const transport = kind === 'sse' ? new sdk.SSEClientTransport(url, options) : new sdk.StreamableHTTPClientTransport(url, options)
+  const transport = kind === 'sse' ? new sdk.SSEClientTransport(url, options) : endingStreams(new sdk.StreamableHTTPClientTransport(url, options))
   return {
     transport,
     stderr: () => '',
@@ -63,6 +63,21 @@ export function httpLink(sdk: Sdk, server: HttpServer, kind: 'http' | 'sse', max
       await transport.close()
     },
   }
+}
+
+/** Code of the error that answers a request whose stream ended without an answer. */
+export const STREAM_ENDED = -32_099
+
+/** Each request has a stream of its own, which may end without its answer; the SDK would wait on. A second answer is passed over. */
+function endingStreams(transport: StreamableHTTPClientTransport): StreamableHTTPClientTransport {
+  const send = transport.send.bind(transport)
+  transport.send = (message, options) => {
+    if (Array.isArray(message) || !('method' in message) || !('id' in message)) return send(message, options)
+    const { id } = message
+    const ended = (): void => transport.onmessage?.({ jsonrpc: '2.0', id, error: { code: STREAM_ENDED, message: 'its answer was cut short' } })
+    return send(message, { ...options, onRequestStreamEnd: ended })
+  }
+  return transport
 }
 
 /** `fetch` that ends a body whose message is longer than `max` bytes; in a stream of events each is a message. */
