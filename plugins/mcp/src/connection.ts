@@ -1,16 +1,18 @@
 import { pathToFileURL } from 'node:url'
-import type { Client } from '@modelcontextprotocol/client'
+import type { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { ToolRun } from '@headrace/agent'
 import { type JsonObject, messageOf } from '@headrace/message'
 import { oneLine, quoted } from '@headrace/files'
 import type { Config } from './config.ts'
 import { elicit } from './elicitation.ts'
 import { McpError } from './error.ts'
+import { linksTo } from './links.ts'
 import { readLists } from './lists.ts'
 import { type Sdk, loadSdk } from './sdk.ts'
 import type { ServerConfig } from './server-config.ts'
 import { type Told, fieldsOf } from './told.ts'
-import { type Link, STREAM_ENDED, httpLink, stdioLink } from './transport.ts'
+import type { SignIn } from './sign-in.ts'
+import { type Link, STREAM_ENDED } from './transport.ts'
 import { untilAborted } from './until-aborted.ts'
 
 /** Failed starts in a row after which nothing begins another but a call. */
@@ -66,6 +68,7 @@ export class ServerConnection {
   private attempt: Promise<Client> | undefined
   /** Calls that run there. */
   private readonly running: ToolRun[] = []
+  private isSigningIn = false
   private failures = 0
   private readonly ending = new AbortController()
   private retry: ReturnType<typeof setTimeout> | undefined
@@ -162,6 +165,7 @@ export class ServerConnection {
 
   private connect(): Promise<Client> {
     if (this.ending.signal.aborted) return Promise.reject(new McpError('SERVER_DOWN', `The MCP server ${quoted(this.name)} is gone: its plugin was unloaded.`))
+    if (this.isSigningIn) return Promise.reject(this.signInError())
     clearTimeout(this.retry)
     return (this.attempt ??= this.start().finally(() => {
       this.attempt = undefined
@@ -170,21 +174,46 @@ export class ServerConnection {
 
   private async start(): Promise<Client> {
     const sdk = await loadSdk()
-    const kinds = this.config.kind === 'auto' ? ['http', 'sse'] as const : [this.config.kind] as const
+    const links = linksTo(sdk, this.config, { cwd: this.host.roots()[0] ?? process.cwd(), maxMessage: this.host.limits.maxMessage })
     let failure: unknown
-    for (const kind of kinds) {
-      const link = this.config.kind === 'stdio'
-        ? stdioLink(sdk, this.config, this.host.roots()[0] ?? process.cwd(), this.host.limits.maxMessage)
-        : httpLink(sdk, this.config, kind as 'http' | 'sse', this.host.limits.maxMessage)
+    for (const connect of links) {
+      const link = await connect(failure)
+      if (!link) continue
       try {
         return await this.open(sdk, link)
       } catch (error) {
+        failure = new Error(withStderr(oneLine(messageOf(error)), link), { cause: error })
+        if (link.signIn?.page) return await this.signIn(link, link.signIn, link.signIn.page)
         await link.close().catch(() => undefined)
-        failure ??= new Error(withStderr(oneLine(messageOf(error)), link), { cause: error })
-        if (!isNoStreamable(error)) break
       }
     }
     throw this.failed(failure)
+  }
+
+  /** Waits for the user's browser in the background, and begins anew then. @throws McpError at once */
+  private async signIn({ transport, close }: Link, signIn: SignIn, page: URL): Promise<never> {
+    await signIn.listen()
+    this.isSigningIn = true
+    this.problem = `it waits for you to sign in; open ${page.href}`
+    this.warn(this.problem)
+    const finish = async (): Promise<void> => {
+      const params = await signIn.callback(this.ending.signal)
+      if (params && 'finishAuth' in transport) await (transport as StreamableHTTPClientTransport).finishAuth(params)
+      this.problem = params ? undefined : 'nobody signed in'
+    }
+    void finish().catch((error: unknown) => {
+      this.problem = `the sign-in failed: ${oneLine(messageOf(error))}`
+      this.warn(this.problem)
+    }).finally(async () => {
+      this.isSigningIn = false
+      await close().catch(() => undefined)
+      if (this.problem === undefined) await this.begin()
+    })
+    throw this.signInError()
+  }
+
+  private signInError(): McpError {
+    return new McpError('SERVER_DOWN', `The MCP server ${quoted(this.name)} waits for the user to sign in. The call was not made.`)
   }
 
   private async open(sdk: Sdk, link: Link): Promise<Client> {
@@ -202,6 +231,7 @@ export class ServerConnection {
     // It may have ended, or the plugin, while it told its lists.
     if (this.live !== mark) throw new Error('it ended while it told its lists')
     this.ending.signal.throwIfAborted()
+    link.signIn?.close()
     this.failures = 0
     this.problem = undefined
     return client
@@ -273,12 +303,6 @@ export class ServerConnection {
   private warn(problem: string): void {
     this.host.warn(`the MCP server ${quoted(this.name)}: ${problem}`)
   }
-}
-
-/** Whether a server answers that it does not know the streamable protocol. */
-function isNoStreamable(error: unknown): boolean {
-  const { status } = error as { readonly status?: unknown }
-  return status === 400 || status === 404 || status === 405
 }
 
 function withStderr(problem: string, link: Link): string {

@@ -1,5 +1,6 @@
 import type { StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client'
 import type { Sdk } from './sdk.ts'
+import type { SignIn } from './sign-in.ts'
 import type { HttpServer, StdioServer } from './server-config.ts'
 
 /** Characters of a server's stderr that are kept. */
@@ -10,6 +11,8 @@ const GRACE = 300
 /** A way to a server. */
 export interface Link {
   readonly transport: Transport
+  /** OAuth, where it may be needed. */
+  readonly signIn?: SignIn
   /** The end of what the process wrote to stderr. */
   stderr(): string
   /** Ends it; the process too. */
@@ -46,18 +49,20 @@ function endProcess(pid: number | null, signal: NodeJS.Signals): void {
 }
 
 /** Reaches a server by HTTP, by the streamable protocol or the older one. */
-export function httpLink(sdk: Sdk, server: HttpServer, kind: 'http' | 'sse', maxMessage: number, auth?: object): Link {
+export function httpLink(sdk: Sdk, server: HttpServer, kind: 'http' | 'sse', maxMessage: number, signIn?: SignIn): Link {
   const options = {
     requestInit: { headers: { ...server.headers } },
     fetch: boundedFetch(maxMessage),
-    ...(auth && { authProvider: auth as never }),
+    ...(signIn && { authProvider: signIn }),
   }
   const url = new URL(server.url)
   const transport = kind === 'sse' ? new sdk.SSEClientTransport(url, options) : endingStreams(new sdk.StreamableHTTPClientTransport(url, options))
   return {
     transport,
+    ...(signIn && { signIn }),
     stderr: () => '',
     async close() {
+      signIn?.close()
       // A server that keeps sessions is told that this one is over; not all do.
       if ('terminateSession' in transport) await Promise.race([transport.terminateSession().catch(() => undefined), new Promise((resolve) => setTimeout(resolve, GRACE).unref())])
       await transport.close()
