@@ -6,13 +6,14 @@ import { oneLine, quoted } from '@headrace/files'
 import type { Config } from './config.ts'
 import { elicit } from './elicitation.ts'
 import { McpError } from './error.ts'
+import { failureOf } from './failure.ts'
 import { linksTo } from './links.ts'
 import { readLists } from './lists.ts'
 import { type Sdk, loadSdk } from './sdk.ts'
 import type { ServerConfig } from './server-config.ts'
-import { type Told, fieldsOf } from './told.ts'
+import type { Told } from './told.ts'
 import type { SignIn } from './sign-in.ts'
-import { type Link, STREAM_ENDED } from './transport.ts'
+import type { Link } from './transport.ts'
 import { untilAborted } from './until-aborted.ts'
 
 /** Failed starts in a row after which nothing begins another but a call. */
@@ -47,11 +48,6 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: CallProgress) => void
 }
-
-/** Codes of errors of a connection that never was. */
-const NOT_SENT: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']
-/** Codes of a request that gets no answer any more. */
-const OVER: readonly unknown[] = ['CONNECTION_CLOSED', 'NOT_CONNECTED', STREAM_ENDED]
 
 /** Any result, as the server sent it: what is wrong with a part of it costs that part alone. */
 const ANY = { '~standard': { version: 1, vendor: 'headrace', validate: (value: unknown) => ({ value }) } } as const
@@ -126,7 +122,7 @@ export class ServerConnection {
         }) as unknown
       } catch (error) {
         options.signal?.throwIfAborted()
-        const failure = this.failureOf(error, method)
+        const failure = failureOf(error, method, this.name, this.live !== undefined)
         // The server has forgotten the session, so that it has not run this.
         if (failure !== 'forgotten') throw failure
         this.lose(client, 'it has forgotten the session')
@@ -204,10 +200,9 @@ export class ServerConnection {
     void finish().catch((error: unknown) => {
       this.problem = `the sign-in failed: ${oneLine(messageOf(error))}`
       this.warn(this.problem)
-    }).finally(async () => {
+    }).then(() => close()).catch(() => undefined).then(() => {
       this.isSigningIn = false
-      await close().catch(() => undefined)
-      if (this.problem === undefined) await this.begin()
+      return this.problem === undefined ? this.begin() : undefined
     })
     throw this.signInError()
   }
@@ -286,18 +281,6 @@ export class ServerConnection {
     const pause = Math.min(MAX_PAUSE, 1_000 * 2 ** Math.max(0, this.failures - 1))
     this.retry = setTimeout(() => void this.begin(), this.failures === 0 ? 100 : pause)
     this.retry.unref()
-  }
-
-  private failureOf(error: unknown, method: string): McpError | 'forgotten' {
-    const { code, status } = error as { readonly code?: unknown; readonly status?: unknown }
-    const at = `The MCP server ${quoted(this.name)}`
-    const unreached = fieldsOf(fieldsOf(error).cause).code
-    if (NOT_SENT.includes(unreached)) return new McpError('SERVER_DOWN', `${at} cannot be reached now. The call was not made.`, { cause: error })
-    // What a server says of a session that it does not know: not all use the status that is meant for it.
-    if (status === 404 || (status === 400 && /session/i.test(messageOf(error)))) return 'forgotten'
-    const effect = method === 'tools/call' ? ' The call may have had its effect.' : ''
-    if (!this.live || unreached !== undefined || OVER.includes(code)) return new McpError('SERVER_ENDED', `${at} ended before it answered.${effect}`, { cause: error })
-    return new McpError('SERVER_REFUSED', `${at} answered with an error: ${oneLine(messageOf(error)).slice(0, 2_000)}`, { cause: error })
   }
 
   private warn(problem: string): void {

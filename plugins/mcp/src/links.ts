@@ -19,7 +19,10 @@ export function linksTo(sdk: Sdk, server: ServerConfig, { cwd, maxMessage }: Lin
   const kind = server.kind === 'sse' ? 'sse' : 'http'
   const links: MakeLink[] = [async () => httpLink(sdk, server, kind, maxMessage, await knownSignIn(server))]
   const { oauth } = server
-  if (oauth !== false) links.push(async (failure) => (statusOf(failure) === 401 ? httpLink(sdk, server, kind, maxMessage, await newSignIn(server, oauth)) : undefined))
+  if (oauth !== false) {
+    const signedIn: MakeLink = async () => httpLink(sdk, server, kind, maxMessage, await newSignIn(server, oauth))
+    links.push(async (failure) => (statusOf(failure) === 401 ? signedIn(failure) : undefined))
+  }
   // One that does not know the streamable protocol may speak the older one.
   if (server.kind === 'auto') links.push(async (failure) => ([400, 404, 405].includes(statusOf(failure)) ? httpLink(sdk, server, 'sse', maxMessage) : undefined))
   return links
