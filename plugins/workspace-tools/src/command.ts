@@ -1,20 +1,12 @@
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import { setTimeout as delay } from 'node:timers/promises'
-import { codeOf } from '@headrace/files'
-import { messageOf } from '@headrace/message'
 import { BoundedOutput } from './command-output.ts'
-import type { EnvConfig } from './config.ts'
-import { WorkspaceError } from './error.ts'
-import { endGroup, endWithProcess } from './process-group.ts'
+import { endGroup } from './process-group.ts'
+import { type SpawnOptions, spawnCommand } from './spawn-command.ts'
 import { TerminalText } from './terminal-text.ts'
 
-export interface CommandOptions {
-  readonly shell: string
-  readonly cwd: string
-  readonly env: Readonly<Record<string, string>>
+export interface CommandOptions extends SpawnOptions {
   /** Milliseconds. */
   readonly timeout: number
   /** Milliseconds between SIGTERM and SIGKILL. */
@@ -22,6 +14,8 @@ export interface CommandOptions {
   /** Characters of output that are kept. */
   readonly maxOutput: number
   readonly signals: readonly AbortSignal[]
+  /** Told the output as it comes. */
+  readonly show: (text: string) => void
 }
 
 export interface CommandEnd {
@@ -38,19 +32,12 @@ export interface CommandEnd {
 /** How long output is waited for once the shell has exited: longer only takes a process it left behind, which holds the pipe. */
 const DRAIN = 250
 
-/**
- * The shell starts itself once more with both outputs in one pipe, so that their lines keep their order. `--`: a
- * command may begin with `-`.
- */
-const BOTH_IN_ONE = 'exec "$0" -c -- "$1" "$0" 2>&1'
-
 /** Runs a command in a process group of its own, without input. Everything it started ends with it. */
 export async function runCommand(command: string, options: CommandOptions): Promise<CommandEnd> {
-  const child = await start(command, options)
-  const id = child.pid as number
-  const release = endWithProcess(id)
+  const { child, id, release } = await spawnCommand(command, options)
   const output = new BoundedOutput(options.maxOutput)
-  const drained = Promise.all([collect(child.stdout, output), collect(child.stderr, output)])
+  // A line that has ended is shown at once; what is drawn over several lines is right in the end alone.
+  const drained = collect(child.stdout, new TerminalText((piece) => output.push(piece)), new TerminalText(options.show, 1))
   const exited = new Promise<Pick<CommandEnd, 'exitCode' | 'signal'>>((resolve) => {
     child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }))
   })
@@ -58,40 +45,25 @@ export async function runCommand(command: string, options: CommandOptions): Prom
   try {
     const end = await Promise.race([exited, stop.given])
     stop.disarm()
-    release()
     await Promise.race([drained, delay(DRAIN, undefined, { ref: false })])
     const hadBackground = await endGroup(id, options.killGrace)
+    release()
     if (hadBackground) await Promise.race([drained, delay(DRAIN, undefined, { ref: false })])
     const stopped = stop.reason()
     return { output: output.toString(), isCut: output.isCut, ...end, ...(stopped === undefined ? {} : { stopped }), hadBackground }
   } finally {
-    child.stdout?.destroy()
-    child.stderr?.destroy()
-  }
-}
-
-async function start(command: string, { shell, cwd, env }: CommandOptions): Promise<ChildProcess> {
-  try {
-    const child = spawn(shell, ['-c', BOTH_IN_ONE, shell, command], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
-    await new Promise<void>((resolve, reject) => child.once('spawn', resolve).once('error', reject))
-    return child.on('error', () => {}) // A failing kill; the exit tells the rest.
-  } catch (error) {
-    const code = codeOf(error)
-    if (code === 'E2BIG') throw new WorkspaceError('COMMAND_INVALID', 'The command is too long for one call: write it to a file and run that.')
-    if (code === 'ENOENT') throw new WorkspaceError('COMMAND_INVALID', `There is no shell ${JSON.stringify(shell)} here; the app sets another one in "shell" of workspace-tools.`)
-    throw new WorkspaceError('COMMAND_INVALID', `The command could not be started: ${messageOf(error)}.`)
+    child.stdout.destroy()
   }
 }
 
 /** Text as it comes, its characters whole: one may be cut in two by the pipe. */
-async function collect(stream: Readable | null, output: BoundedOutput): Promise<void> {
-  if (stream === null) return
+export async function collect(stream: Readable, ...texts: TerminalText[]): Promise<void> {
   const decoder = new StringDecoder('utf8')
-  const text = new TerminalText((piece) => output.push(piece))
-  stream.on('data', (chunk: Buffer) => text.push(decoder.write(chunk)))
+  const push = (piece: string): void => { for (const text of texts) text.push(piece) }
+  stream.on('data', (chunk: Buffer) => push(decoder.write(chunk)))
   await new Promise<void>((resolve) => stream.once('close', resolve).once('error', () => resolve()))
-  text.push(decoder.end())
-  text.end()
+  push(decoder.end())
+  for (const text of texts) text.end()
 }
 
 interface Stopper {
@@ -122,36 +94,4 @@ function stopper(id: number, { timeout, killGrace, signals }: CommandOptions): S
       for (const signal of signals) signal.removeEventListener('abort', onAbort)
     },
   }
-}
-
-/** A word of a name that says its value is a secret: `OPENAI_API_KEY`, `GITHUB_TOKEN`, `AWS_SECRET_ACCESS_KEY`, `PGPASSWORD`. */
-const SECRET = /(?:^|_)(?:API)?KEYS?(?:_|$)|TOKEN|SECRET|PASSWORD|PASSWD|_PWD|PASSPHRASE|CREDENTIAL|_AUTH(?:_CONFIG)?$/i
-
-/**
- * Nobody sits at the terminal of a command: editors take what is there, pagers show all, and who asks for a password is
- * told no. Git commits without a message would wait for an editor until their time is up.
- */
-const UNATTENDED: Readonly<Record<string, string>> = {
-  EDITOR: 'true', VISUAL: 'true', GIT_EDITOR: 'true', GIT_SEQUENCE_EDITOR: 'true',
-  PAGER: 'cat', GIT_PAGER: 'cat', MANPAGER: 'cat', GH_PAGER: 'cat', BAT_PAGER: 'cat', DELTA_PAGER: 'cat', PSQL_PAGER: 'cat', SYSTEMD_PAGER: 'cat', AWS_PAGER: '',
-  GIT_TERMINAL_PROMPT: '0', GIT_ASKPASS: 'true', SSH_ASKPASS: 'true', SSH_ASKPASS_REQUIRE: 'never', SUDO_ASKPASS: 'true', GCM_INTERACTIVE: 'never', GH_PROMPT_DISABLED: '1',
-  PIP_NO_INPUT: '1', DEBIAN_FRONTEND: 'noninteractive', TERM: 'dumb', NO_COLOR: '1',
-}
-
-/**
- * What a command sees of our variables: all but those whose names look like secrets. A command's output goes to the
- * model, and from there to a provider and into the log.
- */
-export function commandEnv(own: Readonly<Record<string, string | undefined>>, config: EnvConfig, cwd: string): Record<string, string> {
-  const env: Record<string, string> = {}
-  for (const [name, value] of Object.entries(own)) {
-    if (value !== undefined && (!SECRET.test(name) || config.keep.includes(name))) env[name] = value
-  }
-  return { ...env, PWD: cwd, ...config.set }
-}
-
-/** The same for a command that nobody attends to; what the config keeps or sets stands. */
-export function unattendedEnv(env: Readonly<Record<string, string>>, { keep, set }: EnvConfig): Record<string, string> {
-  const others = Object.entries(UNATTENDED).filter(([name]) => !keep.includes(name) && !Object.hasOwn(set, name))
-  return { ...env, ...Object.fromEntries(others) }
 }

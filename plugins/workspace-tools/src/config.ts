@@ -2,7 +2,7 @@ import { strict } from '@headrace/config'
 import z from 'schemastery'
 
 /** The names a config may list, in the order the tools are defined in. */
-export const TOOL_NAMES = ['read', 'write', 'edit', 'list', 'glob', 'grep', 'bash'] as const
+export const TOOL_NAMES = ['read', 'write', 'edit', 'list', 'glob', 'grep', 'bash', 'background'] as const
 /** The name of one of the tools. */
 export type ToolName = (typeof TOOL_NAMES)[number]
 

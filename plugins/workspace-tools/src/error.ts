@@ -1,6 +1,5 @@
 import { codeOf, reasonOf } from '@headrace/files'
-import { HeadraceError, KEY_MARK } from '@headrace/message'
-import type { FileRecord } from './file-record.ts'
+import { HeadraceError, type JsonObject, KEY_MARK } from '@headrace/message'
 
 /** Codes of a `WorkspaceError`. */
 export type WorkspaceErrorCode =
@@ -10,9 +9,9 @@ export type WorkspaceErrorCode =
 /** What a tool refuses or could not do; the message is written for the model. */
 export class WorkspaceError extends HeadraceError {
   /** What the result says of it to programs. */
-  readonly details: FileRecord | undefined
+  readonly details: JsonObject | undefined
 
-  constructor(code: WorkspaceErrorCode, message: string, options: ErrorOptions & { readonly details?: FileRecord } = {}) {
+  constructor(code: WorkspaceErrorCode, message: string, options: ErrorOptions & { readonly details?: JsonObject } = {}) {
     super(code, message, options)
     this.details = options.details
   }

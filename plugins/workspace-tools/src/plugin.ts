@@ -1,8 +1,11 @@
 import { isAbsolute } from 'node:path'
 import type { Context } from 'cordis'
 import type {} from '@headrace/agent'
+import type {} from '@headrace/briefing'
+import { backgroundState } from './background/background-commands.ts'
 import { Config, TOOL_NAMES, type ToolName } from './config.ts'
 import { WorkspaceError } from './error.ts'
+import { createBackground } from './tools/background.ts'
 import { createBash } from './tools/bash.ts'
 import { createEdit } from './tools/edit.ts'
 import { createGlob } from './tools/glob.ts'
@@ -22,6 +25,22 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   const unloaded = new AbortController()
   ctx.effect(() => () => unloaded.abort())
   for (const tool of createTools(config, unloaded.signal)) ctx.tools.define(tool)
+  if (config.tools.includes('background')) tellBackground(ctx)
+}
+
+/** Tells the model what became of its commands, where the app has topics: also where it gets them later. */
+function tellBackground(ctx: Context): void {
+  let close: (() => void) | undefined
+  const tell = (): void => {
+    close?.()
+    close = ctx.get('briefing')?.topic({
+      key: 'background', content: backgroundState,
+      changed: (text) => text,
+      removed: () => 'No command runs in the background any more.',
+    })
+  }
+  tell()
+  ctx.on('internal/service', (service) => { if (service === 'briefing') tell() })
 }
 
 /**
@@ -39,6 +58,7 @@ export function createTools(config: Config, unloaded: AbortSignal): WorkspaceToo
     glob: () => createGlob(config),
     grep: () => createGrep(config),
     bash: () => createBash(config, unloaded),
+    background: () => createBackground(config),
   }
   return TOOL_NAMES.filter((name) => config.tools.includes(name)).map((name) => create[name]())
 }

@@ -1,5 +1,6 @@
 import { readFile, readdir } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { GroupWatcher } from './group-watcher.ts'
 
 /** How soon a group that ends is looked at again; twice as long each time (milliseconds). */
 const [FIRST_LOOK, LAST_LOOK] = [10, 160]
@@ -8,54 +9,66 @@ const LAST = 500
 
 /** Groups with a living leader. They are their own sessions, so a Ctrl-C does not reach them, and our end would leave them behind. */
 const living = new Set<number>()
+/** Ends them where we cannot. */
+const watcher = new GroupWatcher()
 
 function killAll(): void {
   for (const id of living) send(id, 'SIGKILL')
 }
 
-/** Ends the group with our process, until the returned function is called. */
+/** Ends the group with our process, by whatever way that goes, until the returned function is called. */
 export function endWithProcess(id: number): () => void {
   if (living.size === 0) process.on('exit', killAll)
   living.add(id)
+  watcher.add(id)
   return () => {
-    if (living.delete(id) && living.size === 0) process.off('exit', killAll)
+    if (!living.delete(id)) return
+    watcher.remove(id)
+    if (living.size === 0) process.off('exit', killAll)
   }
 }
 
 /** Ends a process group: SIGTERM, and SIGKILL to what is left after `grace` milliseconds. True where there was anything to end. */
-export async function endGroup(id: number, grace: number): Promise<boolean> {
-  if (!send(id, 0) || !(await hasLiving(id)) || !send(id, 'SIGTERM')) return false
-  if (await isGone(id, grace)) return true
-  send(id, 'SIGKILL')
-  await isGone(id, LAST)
+export function endGroup(id: number, grace: number): Promise<boolean> {
+  return endGroups([id], grace)
+}
+
+/** The same for several at once: they have their grace together. */
+export async function endGroups(ids: readonly number[], grace: number): Promise<boolean> {
+  const living = await livingOf(ids)
+  if (living.filter((id) => send(id, 'SIGTERM')).length === 0) return false
+  for (const id of await leftAfter(living, grace)) send(id, 'SIGKILL')
+  await leftAfter(living, LAST)
   return true
 }
 
-async function isGone(id: number, time: number): Promise<boolean> {
+/** Those that are not gone after so many milliseconds; as soon as all are, none. */
+async function leftAfter(ids: readonly number[], time: number): Promise<readonly number[]> {
   const end = Date.now() + time
-  for (let pause = FIRST_LOOK; ; pause = Math.min(2 * pause, LAST_LOOK)) {
-    if (!send(id, 0) || !(await hasLiving(id))) return true
-    const left = end - Date.now()
-    if (left <= 0) return false
-    await delay(Math.min(pause, left))
+  for (let [pause, left] = [FIRST_LOOK, ids]; ; pause = Math.min(2 * pause, LAST_LOOK)) {
+    left = await livingOf(left)
+    const rest = end - Date.now()
+    if (left.length === 0 || rest <= 0) return left
+    await delay(Math.min(pause, rest))
   }
 }
 
 /**
- * False where all that is left of a group is dead and only waits for a parent to look: in a container without an init
- * that may be for ever, and it can still be signalled. True where there is no /proc to tell.
+ * Those that still run. Not where all that is left of a group is dead and only waits for a parent to look: in a container without an init
+ * that may be for ever, and it can still be signalled. Where there is no /proc to tell, what can be signalled runs.
  */
-async function hasLiving(id: number): Promise<boolean> {
-  const names = await readdir('/proc').catch((): string[] => [])
-  const members = names.filter((name) => /^\d+$/.test(name))
-  if (members.length === 0) return true
-  for (const name of members) {
+async function livingOf(ids: readonly number[]): Promise<readonly number[]> {
+  const there = ids.filter((id) => send(id, 0))
+  const names = there.length === 0 ? [] : (await readdir('/proc').catch((): string[] => [])).filter((name) => /^\d+$/.test(name))
+  if (names.length === 0) return there
+  const running = new Set<string>()
+  for (const name of names) {
     const stat = await readFile(`/proc/${name}/stat`, 'latin1').catch(() => '')
     // `pid (name) state parent group …`, and the name may have anything in it.
     const [state, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    if (group === String(id) && state !== 'Z' && state !== 'X') return true
+    if (group !== undefined && state !== 'Z' && state !== 'X') running.add(group)
   }
-  return false
+  return there.filter((id) => running.has(String(id)))
 }
 
 function send(id: number, signal: NodeJS.Signals | 0): boolean {

@@ -19,15 +19,20 @@ const SEQUENCE = /(?:\u001b\[|\u009b)([0-?]*)[ -/]*([@-~])|(?:\u001b[\]PX^_]|[\u
  */
 export class TerminalText {
   private readonly put: (text: string) => void
+  private readonly height: number
   private rows: string[] = ['']
   private row = 0
   private column = 0
   /** The beginning of an escape sequence whose end is to come. */
   private rest = ''
 
-  /** @param put takes what is final, in order */
-  constructor(put: (text: string) => void) {
+  /**
+   * @param put takes what is final, in order
+   * @param height rows that can be drawn over; with 1 each line is given when it ends
+   */
+  constructor(put: (text: string) => void, height = ROWS) {
     this.put = put
+    this.height = height
   }
 
   push(piece: string): void {
@@ -37,12 +42,17 @@ export class TerminalText {
     for (let at = 0; at < text.length;) at = this.take(text, at)
   }
 
-  /** Gives the rest. */
-  end(): void {
-    this.rest = ''
+  /** Gives the rest as it is now: what comes does not draw over it any more. */
+  flush(): void {
     this.put(this.rows.join('\n'))
     this.rows = ['']
     this.row = this.column = 0
+  }
+
+  /** Gives the rest; nothing comes any more. */
+  end(): void {
+    this.rest = ''
+    this.flush()
   }
 
   private get isAtEnd(): boolean {
@@ -54,7 +64,7 @@ export class TerminalText {
     if (!text.includes('\n')) return this.write(text)
     // Only the newest rows can be drawn over: the bulk of a long piece is final at once.
     let start = text.length
-    for (let row = 0; row < ROWS && start >= 0; row++) start = text.lastIndexOf('\n', start - 1)
+    for (let row = 0; row < this.height && start >= 0; row++) start = text.lastIndexOf('\n', start - 1)
     if (start > 0) {
       this.put(`${this.rows.join('\n')}${text.slice(0, start + 1)}`)
       this.rows = text.slice(start + 1).split('\n')
@@ -133,7 +143,7 @@ export class TerminalText {
   }
 
   private giveOld(): void {
-    const old = this.rows.length - ROWS
+    const old = this.rows.length - this.height
     if (old <= 0) return
     this.put(this.rows.splice(0, old).map((row) => `${row}\n`).join(''))
     this.row = Math.max(0, this.row - old)

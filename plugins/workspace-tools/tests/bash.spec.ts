@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '@headrace/testing/gate'
 import { BoundedOutput } from '../src/command-output.ts'
-import { commandEnv } from '../src/command.ts'
+import { commandEnv } from '../src/command-env.ts'
 import { bench } from './kit.ts'
 
 /** True while the process runs; one that ended but that nobody has looked after does not. */
@@ -254,5 +254,14 @@ describe('bounded output', () => {
     expect(head.length + tail.join('').length).toBeLessThanOrEqual(11_100)
     expect(output.toString()).toMatch(/^x{5000}\n\[… 90000 characters left out here …\]\nx{5000}$/)
     expect(tail.length).toBeLessThanOrEqual(1_025)
+  })
+})
+
+describe('the process that runs a command', () => {
+  it('has no more of our variables than the command has', async () => {
+    process.env.HEADRACE_API_KEY = set.HEADRACE_API_KEY
+    const { text } = bench()
+    const seen = await text('bash', { command: `tr '\\0' '\\n' < /proc/$PPID/environ | grep -c '^HEADRACE_API_KEY='; [ "$PPID" != ${process.pid} ] && echo another` })
+    expect(seen).toContain('0\nanother\n')
   })
 })

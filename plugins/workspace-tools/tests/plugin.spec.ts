@@ -17,7 +17,7 @@ async function load(config?: Partial<plugin.Config>) {
 
 describe('the plugin', () => {
   it('defines all tools by default, and those the config names', async () => {
-    expect((await load()).defined.map(({ name }) => name)).toEqual(['read', 'write', 'edit', 'list', 'glob', 'grep', 'bash'])
+    expect((await load()).defined.map(({ name }) => name)).toEqual(['read', 'write', 'edit', 'list', 'glob', 'grep', 'bash', 'background'])
     expect((await load({ tools: ['grep', 'read'] })).defined.map(({ name }) => name)).toEqual(['read', 'grep'])
   })
 

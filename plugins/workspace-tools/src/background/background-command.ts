@@ -1,0 +1,110 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { collect } from '../command.ts'
+import { BoundedOutput } from '../command-output.ts'
+import { endGroup } from '../process-group.ts'
+import { type SpawnedCommand, spawnCommand } from '../spawn-command.ts'
+import type { SpawnOptions } from '../spawn-command.ts'
+import { TerminalText } from '../terminal-text.ts'
+import { OutputFile } from './output-file.ts'
+
+/** When a background command wakes the agent: when it ends, or with output too. */
+export type Wake = 'end' | 'output'
+
+/** How a command ended. */
+export interface CommandExit {
+  readonly exitCode: number | null
+  readonly signal: NodeJS.Signals | null
+  /** It was ended on purpose. */
+  readonly isStopped: boolean
+}
+
+export interface BackgroundOptions extends SpawnOptions {
+  /** Milliseconds between SIGTERM and SIGKILL. */
+  readonly killGrace: number
+  /** Characters of output that one look gives. */
+  readonly maxOutput: number
+  /** Where its output is kept. */
+  readonly folder: string
+}
+
+/** How long output is waited for once the command has ended (milliseconds). */
+const DRAIN = 250
+
+/** A command that runs while the agent goes on. */
+export class BackgroundCommand {
+  readonly id: string
+  readonly command: string
+  readonly file: OutputFile
+  /** Resolves when it has ended, its whole group, and all its output is in the file. Never rejects. */
+  readonly over: Promise<CommandExit>
+  exit: CommandExit | undefined
+  /** Called with new output, and once when it has ended. */
+  onChange: () => void = () => undefined
+  /** There is output that nobody has looked at. */
+  hasNews = false
+  private readonly spawned: SpawnedCommand
+  private readonly options: BackgroundOptions
+  private unread: BoundedOutput
+  private readonly text = new TerminalText((piece) => this.take(piece), 1)
+  private isStopped = false
+
+  private constructor(id: string, command: string, spawned: SpawnedCommand, options: BackgroundOptions) {
+    this.id = id
+    this.command = command
+    this.spawned = spawned
+    this.options = options
+    this.unread = new BoundedOutput(options.maxOutput)
+    this.file = new OutputFile(options.folder, id)
+    this.over = this.run()
+  }
+
+  /** @throws WorkspaceError where it cannot be started */
+  static async start(id: string, command: string, options: BackgroundOptions): Promise<BackgroundCommand> {
+    return new BackgroundCommand(id, command, await spawnCommand(command, options), options)
+  }
+
+  /** What it printed since the last look. */
+  look(): string {
+    this.text.flush()
+    const output = this.unread.toString()
+    this.unread = new BoundedOutput(this.options.maxOutput)
+    this.hasNews = false
+    return output
+  }
+
+  /** Ends it, with all that it started: SIGTERM, then SIGKILL. */
+  async stop(): Promise<void> {
+    await endGroup(this.stopping(), this.options.killGrace)
+    await this.over
+  }
+
+  /** Says that it is ended on purpose; gives its group, which whoever says so ends. */
+  stopping(): number {
+    if (!this.exit) this.isStopped = true
+    return this.spawned.id
+  }
+
+  private async run(): Promise<CommandExit> {
+    const { child, id, release } = this.spawned
+    const drained = collect(child.stdout, this.text)
+    const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) => child.once('exit', (...end) => resolve(end)))
+    // What it left running in a group of its own ends with it, as in the foreground.
+    await endGroup(id, this.options.killGrace)
+    release()
+    await Promise.race([drained, delay(DRAIN, undefined, { ref: false })])
+    child.stdout.destroy()
+    await this.file.end()
+    this.exit = { exitCode, signal, isStopped: this.isStopped }
+    this.onChange()
+    return this.exit
+  }
+
+  private take(text: string): void {
+    if (text === '') return
+    this.unread.push(text)
+    this.file.write(text)
+    const isFirst = !this.hasNews
+    this.hasNews = true
+    if (isFirst) this.onChange()
+  }
+}

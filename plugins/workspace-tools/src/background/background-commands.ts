@@ -1,0 +1,123 @@
+import type { Agent } from '@headrace/agent'
+import { cutAfter, shownName } from '@headrace/files'
+import { WorkspaceError } from '../error.ts'
+import { endGroups } from '../process-group.ts'
+import { type LostCommand, lostCommands } from './lost-commands.ts'
+import { BackgroundCommand, type BackgroundOptions, type CommandExit, type Wake } from './background-command.ts'
+import { outputFolder, outputsIn, sweepOutputs } from './output-file.ts'
+
+/** Commands of one agent that run at once. */
+const MAX_RUNNING = 20
+/** Milliseconds between SIGTERM and SIGKILL where the agent ends, which waits for it. */
+const LAST_GRACE = 500
+/** Characters of a command where it is named. */
+const MAX_NAMED = 120
+const agents = new WeakMap<object, BackgroundCommands>()
+
+/** The background commands of an agent. They end with its life. */
+export function commandsOf(agent: Pick<Agent, 'session'>): BackgroundCommands {
+  let commands = agents.get(agent.session)
+  if (!commands) agents.set(agent.session, (commands = new BackgroundCommands(agent)))
+  return commands
+}
+
+/** The topic's text: what is gone, what runs, and what ended and was not looked at. */
+export function backgroundState(agent: Pick<Agent, 'session'>): string | undefined {
+  const lines = commandsOf(agent).states()
+  return lines.length === 0 ? undefined : `Commands in the background:\n${lines.map((line) => `- ${line}`).join('\n')}`
+}
+
+export interface StartOptions extends Omit<BackgroundOptions, 'folder'> {
+  readonly agent: Agent
+  /** Aborted when the plugin goes. */
+  readonly unloaded: AbortSignal
+}
+
+/** See {@link commandsOf}. */
+export class BackgroundCommands {
+  readonly folder: string
+  private readonly commands = new Map<string, BackgroundCommand>()
+  private readonly lost: Map<string, LostCommand>
+  private isBound = false
+  private next: number | undefined
+
+  constructor(agent: Pick<Agent, 'session'>) {
+    this.folder = outputFolder(agent.session.id)
+    // Now, before it has any of its own.
+    this.lost = new Map(lostCommands(agent))
+  }
+
+  get(id: string): BackgroundCommand | undefined {
+    return this.commands.get(id)
+  }
+
+  /** @throws WorkspaceError where it cannot be started, or too many run */
+  async start(command: string, wake: Wake | undefined, { agent, unloaded, ...options }: StartOptions): Promise<BackgroundCommand> {
+    const running = [...this.commands.values()].filter(({ exit }) => !exit)
+    if (running.length >= MAX_RUNNING) throw new WorkspaceError('COMMAND_INVALID', `${MAX_RUNNING} commands run in the background already: ${running.map(({ id }) => id).join(', ')}; stop one first.`)
+    this.bind(agent, unloaded)
+    void sweepOutputs()
+    this.next ??= Math.max(0, ...outputsIn(this.folder))
+    const started = await BackgroundCommand.start(`b${++this.next}`, command, { ...options, folder: this.folder })
+    this.commands.set(started.id, started)
+    if (wake) started.onChange = () => wakeFor(started, wake, agent)
+    return started
+  }
+
+  /** Ends them with the agent: by its `dispose` and `park`, and the unload of whoever made it. */
+  private bind(agent: Agent, unloaded: AbortSignal): void {
+    if (this.isBound) return
+    this.isBound = true
+    unloaded.addEventListener('abort', () => void this.stopAll(), { once: true })
+    agent.ctx.effect(() => () => this.stopAll(), 'background commands')
+  }
+
+  async stopAll(): Promise<void> {
+    const running = [...this.commands.values()].filter(({ exit }) => !exit)
+    for (const command of running) command.onChange = () => undefined
+    await endGroups(running.map((command) => command.stopping()), LAST_GRACE)
+    await Promise.all(running.map(({ over }) => over))
+  }
+
+  /** One that ended with an earlier life of the agent. */
+  lostOne(id: string): LostCommand | undefined {
+    return this.lost.get(id)
+  }
+
+  /** Forgets a command whose end was looked at. */
+  forget(id: string): void {
+    this.commands.delete(id)
+    this.lost.delete(id)
+  }
+
+  /** A line for each that the model is to know of. */
+  states(): readonly string[] {
+    const lost = [...this.lost.values()].map(({ id, file }) => `${id} is gone: it ended with the former life of this agent; its output is in ${file}`)
+    return [...lost, ...[...this.commands.values()].map(stateOf)]
+  }
+}
+
+/** A command's state on one line. Whether there is output, not how much: it is told once, and again when it was looked at. */
+function stateOf(command: BackgroundCommand): string {
+  const news = command.hasNews ? (command.exit ? '; it printed what you have not seen' : '; there is new output') : ''
+  return `${command.id} (${nameOf(command.command)}) ${command.exit ? exitText(command.exit) : 'runs'}${news}`
+}
+
+export function exitText({ exitCode, signal, isStopped }: CommandExit): string {
+  if (isStopped) return 'was stopped'
+  return signal === null ? `ended with exit code ${exitCode}` : `was killed by ${signal}`
+}
+
+function nameOf(command: string): string {
+  const line = command.trim().replace(/\s+/g, ' ')
+  return shownName(line.length > MAX_NAMED ? `${cutAfter(line, MAX_NAMED)}…` : line)
+}
+
+function wakeFor(command: BackgroundCommand, wake: Wake, agent: Agent): void {
+  if (wake === 'end' && !command.exit) return
+  try {
+    agent.steer({ key: 'background', content: `In the background, ${stateOf(command)}. background { id: ${JSON.stringify(command.id)} } gives its output.` })
+  } catch (error) {
+    agent.report('background', error instanceof Error ? error.message : String(error))
+  }
+}

@@ -1,0 +1,53 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+
+/**
+ * Keeps a list of process groups, a line for each that comes or goes. When its input ends, our process is gone, perhaps by SIGKILL: then
+ * it kills what is left in the list.
+ */
+const WATCH = `g=''
+while read -r op id; do
+  case $op in
+    +) g="$g $id" ;;
+    -) n=''; for i in $g; do [ "$i" = "$id" ] || n="$n $i"; done; g=$n ;;
+  esac
+done
+for i in $g; do kill -s KILL -- "-$i" 2>/dev/null; done`
+
+/** One small process for all commands of ours, which ends them when we are gone. It is started with the first, and anew if it was ended. */
+export class GroupWatcher {
+  private readonly groups = new Set<number>()
+  private child: ChildProcess | undefined
+
+  add(id: number): void {
+    this.groups.add(id)
+    if (this.child) this.tell(`+ ${id}\n`)
+    else this.start()
+  }
+
+  remove(id: number): void {
+    if (this.groups.delete(id)) this.tell(`- ${id}\n`)
+  }
+
+  private tell(line: string): void {
+    this.child?.stdin?.write(line)
+  }
+
+  private start(): void {
+    // A group of its own, so that a signal to ours does not end it; a folder that nobody removes; none of our variables.
+    const child = spawn('/bin/sh', ['-c', WATCH], { cwd: '/', env: {}, detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+    this.child = child
+    const over = (): void => {
+      if (this.child === child) this.child = undefined
+    }
+    child.once('exit', () => {
+      over()
+      if (this.groups.size > 0) this.start()
+    })
+    // Without a shell there is no watcher: commands end with our process where it can still end them.
+    child.once('error', over)
+    child.stdin.on('error', () => {})
+    child.unref()
+    ;(child.stdin as unknown as { unref?(): void }).unref?.()
+    this.tell([...this.groups].map((id) => `+ ${id}\n`).join(''))
+  }
+}
