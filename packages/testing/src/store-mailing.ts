@@ -199,6 +199,8 @@ function refusingLetters(store: () => SessionStore): void {
   describe('a letter', () => {
     const wrong: readonly (readonly [string, object])[] = [
       ['of another kind', { kind: 'order' }],
+      ['of a kind that objects have', { kind: '__proto__' }],
+      ['of a kind that is no text', { kind: ['prompt'] }],
       ['signed by somebody', { ...letter('Hi'), owner: 'plugin/key' }],
       ['without an input', { kind: 'prompt' }],
       ['with an input of a model', { kind: 'prompt', input: { role: 'assistant', content: [] } }],

@@ -119,10 +119,13 @@ export class JsonlStore implements SessionStore {
       const mail = this.mailFolder(id)
       const find = (key: string): ReturnType<typeof findKey> => findKey(file, place, this.keysOf(id), key)
       const posted = await mail.post({ id, draft: letter, after, of: cursorOf(id, first), find }).catch((error: unknown) => {
-        throw file.isAt(place.path) ? error : new SessionNotFoundError(id)
+        if (file.isAt(place.path)) throw error
+        mail.tidy()
+        throw new SessionNotFoundError(id)
       })
       if (!file.isAt(place.path)) {
         if (posted.letter !== undefined) await mail.remove([posted.letter])
+        mail.tidy()
         throw new SessionNotFoundError(id)
       }
       this.signals.emit(mailOf(id))

@@ -70,6 +70,17 @@ it('delivers a letter whose draft a holder took for abandoned, by a clock that j
   expect(await mail.list()).toHaveLength(2)
 })
 
+it('leaves nothing beside a session that was removed while letters were posted to it', async () => {
+  const log = new TestLog()
+  for (let round = 0; round < 5; round++) {
+    await log.write([opening()])
+    const draft = { kind: 'prompt', input: { role: 'user', content: [{ type: 'text', text: 'Hi' }] } } as const
+    const posts = [log.store.post('a', draft), log.store.remove('a'), log.store.post('a', { ...draft, key: 'k' })]
+    await Promise.allSettled(posts)
+    expect(readdirSync(log.directory)).toEqual(['.cards'])
+  }
+})
+
 it('takes a letter away that is delivered a second time behind the event that names it, before the next is taken', async () => {
   const log = new TestLog()
   const lease = await log.store.create('a')

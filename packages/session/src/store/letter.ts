@@ -63,7 +63,8 @@ const FIELDS: Readonly<Record<LetterDraft['kind'], ReadonlySet<string>>> = {
  */
 export function checkLetter(id: string, draft: LetterDraft): LetterDraft {
   const letter = copyJson(draft, 'letter')
-  const fields = (FIELDS as Record<string, ReadonlySet<string> | undefined>)[(letter as { kind?: string } | null)?.kind ?? '']
+  const kind = (letter as { kind?: unknown } | null)?.kind
+  const fields = typeof kind === 'string' && Object.hasOwn(FIELDS, kind) ? FIELDS[kind as LetterDraft['kind']] : undefined
   if (!fields) throw invalid(id, `its kind must be ${Object.keys(FIELDS).join(', ')}`)
   const unknown = Object.keys(letter).find((field) => !fields.has(field))
   if (unknown !== undefined) throw invalid(id, `a ${letter.kind} has no field ${JSON.stringify(unknown)}`)

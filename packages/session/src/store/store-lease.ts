@@ -128,7 +128,7 @@ export abstract class StoreLease implements Lease {
     if (this.failure) throw this.failure
     const waiting = await this.taken.waiting(this.durableSeq)
     // What the log names is taken away before the next is taken, and not before that is durable.
-    if (this.taken.isDirty) {
+    if (this.taken.isDirty && this.isOpen) {
       await this.flush()
       await this.taken.clear(this.durableSeq)
     }
