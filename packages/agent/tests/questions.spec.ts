@@ -46,6 +46,7 @@ describe('a permission', () => {
     const running = made.run('Go.')
     const question = await asked(made.agent)
     expect(question).toMatchObject({ kind: 'permission', question: 'May it cut?', index: 0, options: [{ answer: 'allow' }, { answer: 'deny' }] })
+    expect(await made.store.card('test')).toMatchObject({ state: 'asks', asks: [{ question: question.seq }] })
     const event = await made.agent.answer(question.seq, 'allow')
     expect((await made.events()).at(event.seq)).toEqual(event)
     expect(await running).toMatchObject({ reason: 'done' })

@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises'
 import type { Agent, CallDecision, ToolCall } from '@headrace/agent'
 import { type Json, messageOf } from '@headrace/message'
 import type { Context } from 'cordis'
@@ -15,6 +16,8 @@ export const inject = ['agents', 'tools']
 interface Remembered {
   readonly rule: string
   readonly scope: 'session' | 'folder'
+  /** The real path of the folder it was said in; a session may go on in another. */
+  readonly folder: string
 }
 
 /** Judges calls by rules, and remembers answers. @throws ApprovalError for a rule that cannot be one */
@@ -29,13 +32,15 @@ export async function apply(ctx: Context, given: Partial<Config> = {}): Promise<
     if (event.type !== 'question/answered') return
     const remember = rememberedOf(event.data.remember)
     if (remember?.scope !== 'folder' || event.data.answer !== 'allow') return
-    void agent.session.flush().then(() => approval.folders.add(agent.cwd, remember.rule))
+    approval.keeping = agent.session.flush().then(() => approval.folders.add(remember.folder, remember.rule))
       .catch((error: unknown) => agent.report('session/event', `an answer could not be remembered for the folder: ${messageOf(error)}`))
   })
 }
 
 class Approval {
   readonly folders = new FolderAnswers()
+  /** Settles when the newest answer for a folder is kept: the next call counts on it. */
+  keeping: Promise<void> = Promise.resolve()
   private readonly config: Config
   private readonly rules: Readonly<Record<'allow' | 'ask' | 'deny', readonly Rule[]>>
   /** Where the path of a call led when a rule allowed it. */
@@ -96,11 +101,14 @@ class Approval {
 
   /** The remembered answer that allows a call, as the log is to name it. */
   private async rememberedFor(agent: Agent, judged: JudgedCall): Promise<string | undefined> {
+    const folder = await realpath(agent.cwd)
     for (const { answer, remember } of agent.remembered) {
       const kept = rememberedOf(remember)
-      if (answer === 'allow' && kept?.scope === 'session' && this.allows(kept.rule, judged)) return `${kept.rule}, remembered for the session`
+      const isHere = answer === 'allow' && kept?.scope === 'session' && kept.folder === folder
+      if (isHere && this.allows(kept.rule, judged)) return `${kept.rule}, remembered for the session`
     }
-    for (const rule of await this.folders.of(agent.cwd)) if (this.allows(rule, judged)) return `${rule}, remembered for the folder`
+    await this.keeping
+    for (const rule of await this.folders.of(folder)) if (this.allows(rule, judged)) return `${rule}, remembered for the folder`
     return undefined
   }
 
@@ -115,12 +123,14 @@ class Approval {
     const inner = words ?? (judged.path?.inside === undefined ? undefined : exactPath(judged.path.inside))
     if (inner === undefined) return []
     const rule = `${tool}(${inner})`
+    const folder = await realpath(cwd)
     const scopes = await this.folders.canKeep(cwd) ? ['session', 'folder'] as const : ['session'] as const
-    return scopes.map((scope) => ({ answer: 'allow', label: `allow ${rule} from now on, in this ${scope}`, remember: { rule, scope } }))
+    return scopes.map((scope) => ({ answer: 'allow', label: `allow ${rule} from now on, in this ${scope}`, remember: { rule, scope, folder } }))
   }
 }
 
 function rememberedOf(value: Json | undefined): Remembered | undefined {
-  const { rule, scope } = (typeof value === 'object' && value !== null ? value : {}) as Partial<Record<string, unknown>>
-  return typeof rule === 'string' && (scope === 'session' || scope === 'folder') ? { rule, scope } : undefined
+  const { rule, scope, folder } = (typeof value === 'object' && value !== null ? value : {}) as Partial<Record<string, unknown>>
+  const isOne = typeof rule === 'string' && (scope === 'session' || scope === 'folder') && typeof folder === 'string'
+  return isOne ? { rule, scope, folder } : undefined
 }

@@ -21,8 +21,8 @@ interface Judged extends Harness {
   readonly cwd: string
 }
 
-/** An app with tools as the usual ones, where somebody can be asked; the model makes these calls, a step each. */
-async function app(config: NonNullable<Given>, calls: readonly Called[], cwd = folder()): Promise<Judged> {
+/** An app with tools as the usual ones, where somebody can be asked; the model makes these calls, a step each; a text ends a turn. */
+async function app(config: NonNullable<Given>, calls: readonly (Called | string)[], cwd = folder()): Promise<Judged> {
   const state = `${cwd}-state`
   vi.stubEnv('XDG_STATE_HOME', state)
   onTestFinished(() => {
@@ -31,7 +31,7 @@ async function app(config: NonNullable<Given>, calls: readonly Called[], cwd = f
   })
   const argument = (tool: string) => (tool === 'bash' ? 'command' : 'path')
   const made = await harness({
-    script: [...calls.map(([name, input]) => ({ calls: [{ name, arguments: { [argument(name)]: input } }] })), 'ok', 'ok'],
+    script: [...calls.map((call) => (typeof call === 'string' ? call : { calls: [{ name: call[0], arguments: { [argument(call[0])]: call[1] } }] })), 'ok'],
     plugins: [[approval, config]], agent: { cwd },
   })
   onTestFinished(() => made.dispose())
@@ -135,12 +135,32 @@ describe('a remembered answer', () => {
     await fork.dispose()
   })
 
+  it('does not hold where the session goes on in another folder', async () => {
+    const made = await app({}, [['bash', 'npm test'], 'ok', ['bash', 'npm test']])
+    await run(made, 'allow', 'session')
+    const elsewhere = await app({}, [['bash', 'npm test']])
+    const agent = await made.resume({ cwd: elsewhere.cwd })
+    const asked: number[] = []
+    agent.session.on('event', (event) => {
+      if (event.type !== 'question/asked') return
+      asked.push(event.seq)
+      void agent.answer(event.seq, 'deny')
+    })
+    await agent.prompt('Again.').result
+    expect(asked).toHaveLength(1)
+  })
+
+  it('for the folder holds for the very next call', async () => {
+    const made = await app({}, [['bash', 'npm test'], ['bash', 'npm test']])
+    expect(await run(made, 'allow', 'folder')).toEqual(['asked', 'allow approval/bash(npm test), remembered for the folder'])
+  })
+
   it('for the folder is kept in the state directory by real path, never in the workspace, and holds in other sessions there', async () => {
     const made = await app({}, [['write', 'a[1].txt']])
     await run(made, 'allow', 'folder')
     const state = join(process.env.XDG_STATE_HOME!, 'headrace/approvals')
-    await until(() => readdirSync(state).length === 1)
-    expect(JSON.parse(readFileSync(join(state, readdirSync(state)[0]!), 'utf8'))).toEqual({ folder: made.cwd, rules: ['write(a\\[1\\].txt)'] })
+    const file = await until(() => readdirSync(state).find((name) => name.endsWith('.json')))
+    expect(JSON.parse(readFileSync(join(state, file), 'utf8'))).toEqual({ folder: made.cwd, rules: ['write(a\\[1\\].txt)'] })
     expect(readdirSync(made.cwd)).toEqual([])
     const next = await app({}, [['write', 'a[1].txt'], ['write', 'a1.txt']], made.cwd)
     expect(await run(next)).toEqual(['allow approval/write(a\\[1\\].txt), remembered for the folder', 'asked'])
@@ -152,8 +172,8 @@ describe('a remembered answer', () => {
     const made = await app({}, [['write', 'a.txt']])
     await run(made, 'allow', 'folder')
     const state = join(process.env.XDG_STATE_HOME!, 'headrace/approvals')
-    await until(() => readdirSync(state).length === 1)
-    writeFileSync(join(state, readdirSync(state)[0]!), JSON.stringify({ folder: '/', rules: ['write'] }))
+    const file = await until(() => readdirSync(state).find((name) => name.endsWith('.json')))
+    writeFileSync(join(state, file), JSON.stringify({ folder: '/', rules: ['write'] }))
     const next = await app({}, [['write', 'b.txt']], made.cwd)
     await next.run('Go.')
     expect(next.reports).toMatchObject([{ plugin: 'approval' }])
