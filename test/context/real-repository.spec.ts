@@ -1,12 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { steps } from '@headrace/model-server'
 import { Lab } from '../../packages/headrace/tests/command.ts'
-
-// Each starts several processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 interface Explained {
   readonly rebuilds: boolean

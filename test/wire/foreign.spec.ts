@@ -1,10 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ChatCompletionRequest, LLMock } from '@copilotkit/aimock'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Lab } from '../../packages/headrace/tests/command.ts'
-
-vi.setConfig({ testTimeout: 120_000 })
 
 /** The four protocols on a server that others wrote, driven through `headrace run`. */
 const MODELS = { 'openai-responses': 'responses/gpt-5', 'openai-chat': 'chat/gpt-4o', anthropic: 'claude/claude-sonnet-4-5', google: 'gemini/gemini-2.5-pro' } as const

@@ -11,9 +11,6 @@ import { ended, startHeadrace } from '../../demo/src/command.ts'
 import { type Project, makeProject } from '../../demo/src/project.ts'
 import { DONE, PROMPT, demoScript } from '../../demo/src/script.ts'
 
-// They start processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
-
 const FILE = fileURLToPath(new URL('../cordis.yml', import.meta.url))
 const yml = readFileSync(FILE, 'utf8')
 const ids = [...yml.matchAll(/^- id: (.*)$/gm)].map(([, id]) => id!)

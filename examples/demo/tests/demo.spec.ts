@@ -3,15 +3,12 @@ import { mkdtempSync, readdirSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createModelServer } from '@headrace/model-server'
 import { removeFolder } from '@headrace/testing/folder'
 import { ended, startHeadrace } from '../src/command.ts'
 import { BUG, FIX, type Project, makeProject } from '../src/project.ts'
 import { DONE, PROMPT, demoScript } from '../src/script.ts'
-
-// It starts several processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 120_000 })
 
 const MAIN = fileURLToPath(new URL('../lib/main.js', import.meta.url))
 let temp: string
@@ -52,26 +49,24 @@ describe('the script', () => {
   beforeEach(() => { project = makeProject() })
   afterEach(() => project.remove())
 
-  it('is a function of the conversation: killed at every stage, the agent comes back, looks again and finishes', async () => {
-    for (let stage = 1; stage <= 4; stage++) {
-      const own = makeProject()
-      const script = demoScript()
-      const server = await createModelServer((body, call) => (call.index === stage - 1 ? { text: 'cut off', stallAfter: 1 } : script(body, call)))
-      try {
-        const args = ['--yes', '--model', 'scripted', '--base-url', server.url]
-        const first = startHeadrace(own, ['run', PROMPT, '--json', ...args], { stdio: 'pipe' })
-        first.stdout!.on('data', (text: Buffer) => { if (String(text).includes('cut off')) first.kill('SIGKILL') })
-        expect(await ended(first)).toBe('SIGKILL')
-        const second = startHeadrace(own, ['run', '--continue', ...args], { stdio: 'pipe' })
-        let out = ''
-        second.stdout!.on('data', (text: Buffer) => { out += String(text) })
-        expect(await ended(second)).toBe(0)
-        expect(out).toContain(DONE)
-        expect(own.passes()).toBe(true)
-      } finally {
-        await server.close()
-        own.remove()
-      }
+  it.each([1, 2, 3, 4])('is a function of the conversation: killed at stage %s, the agent comes back, looks again and finishes', async (stage) => {
+    const own = makeProject()
+    const script = demoScript()
+    const server = await createModelServer((body, call) => (call.index === stage - 1 ? { text: 'cut off', stallAfter: 1 } : script(body, call)))
+    try {
+      const args = ['--yes', '--model', 'scripted', '--base-url', server.url]
+      const first = startHeadrace(own, ['run', PROMPT, '--json', ...args], { stdio: 'pipe' })
+      first.stdout!.on('data', (text: Buffer) => { if (String(text).includes('cut off')) first.kill('SIGKILL') })
+      expect(await ended(first)).toBe('SIGKILL')
+      const second = startHeadrace(own, ['run', '--continue', ...args], { stdio: 'pipe' })
+      let out = ''
+      second.stdout!.on('data', (text: Buffer) => { out += String(text) })
+      expect(await ended(second)).toBe(0)
+      expect(out).toContain(DONE)
+      expect(own.passes()).toBe(true)
+    } finally {
+      await server.close()
+      own.remove()
     }
   })
 

@@ -22,10 +22,14 @@ export function reply(body: ChatBody, seen = new Set<string>()): Reply | string 
   }
 }
 
-/** What the user's side said last. The wire puts a prompt and a plugin's request that follows it into one message. */
+/**
+ * What the user's side said last. The wire puts a prompt and a plugin's request that follows it into one message, and what the app says
+ * in between, in tags.
+ */
 function lastSaid({ messages }: ChatBody): string {
-  const content = messages.findLast(({ role }) => role === 'user')?.content ?? ''
-  return typeof content === 'string' ? content : content.findLast(({ type }) => type === 'text')?.text ?? ''
+  const texts = messages.filter(({ role }) => role === 'user').flatMap(({ content }) =>
+    typeof content === 'string' ? [content] : (content ?? []).flatMap((part) => (part.type === 'text' ? [part.text ?? ''] : [])))
+  return texts.findLast((text) => !text.startsWith('<system>')) ?? ''
 }
 
 /** What tools take beside a path. */

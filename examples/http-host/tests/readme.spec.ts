@@ -3,13 +3,11 @@ import { mkdtempSync, readFileSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { problemsOf } from '@headrace/config'
 import { removeFolder } from '@headrace/testing/folder'
 import { Config } from '../src/config.ts'
 import { Host } from './host.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 

@@ -3,12 +3,10 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ModelServer, createModelServer } from '@headrace/model-server'
 import { until } from '@headrace/testing/gate'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { Client } from './client.ts'
 import { Data, Host, KEY, TOKENS, expectNothingLeaked, heard } from './host.ts'
 import { reply } from './model.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 let data: Data
 let model: ModelServer
@@ -24,7 +22,6 @@ beforeAll(async () => {
     streamsPerUser: 3,
     maxBody: 10_000,
     maxPrompt: 1_000,
-    stall: 1_000,
     heartbeat: 50,
     pieces: 5,
   })
@@ -173,63 +170,6 @@ describe('events', () => {
     const stream = await carol.events(id, '?follow=false')
     expect((await stream.all()).length).toBeGreaterThan(0)
   })
-
-  // Tried again: on a busy machine the readers of the test itself may take nothing for that long.
-  it('and turns are cut off from a reader that takes nothing; the turn goes on', { retry: 2 }, async () => {
-    const id = await bob.create()
-    const one = await stuck(`POST /sessions/${id}/turns`, JSON.stringify({ prompt: 'large 3900000' }))
-    await told(id, 1)
-    expect((await (await bob.turn(id, 'large 3900000')).result()).text).toHaveLength(3_900_000)
-    const two = await stuck(`GET /sessions/${id}/events?from=0`)
-    // With these two he has as many as he may, until the one that takes nothing is cut off.
-    const others = [await bob.events(id), await bob.events(id)]
-    await until(async () => {
-      const response = await bob.request('GET', `/sessions/${id}/events?follow=false`)
-      await response.text()
-      return response.status === 200
-    })
-    for (const stream of others) stream.leave()
-    for (const socket of [one, two]) {
-      const text = await socket.rest()
-      const whole = /event: result|"turn\/end"[^]*"turn\/end"/.test(text)
-      expect({ head: text.slice(0, 15), whole }).toEqual({ head: 'HTTP/1.1 200 OK', whole: false })
-    }
-    expect((await host.health()).body).toMatchObject({ ready: true, turns: 0 })
-  })
-
-  /** Waits until so many turns have ended. */
-  async function told(id: string, turns: number): Promise<void> {
-    const stream = await bob.events(id)
-    let seen = 0
-    await stream.until(({ data: said }) => (said as { type?: string }).type === 'turn/end' && ++seen === turns)
-    expect(stream.events.at(-1)!.data).toMatchObject({ reason: 'done' })
-    stream.leave()
-  }
-
-  /** A request of whose answer nobody reads more than how it begins, until `rest`. Resolves when it was answered. */
-  async function stuck(line: string, body = ''): Promise<{ rest(): Promise<string> }> {
-    const { hostname, port } = new URL(host.url)
-    const socket = connect(Number(port), hostname, () => {
-      socket.write(`${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKENS.bob}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
-    })
-    const parts: Buffer[] = []
-    const closed = new Promise((resolve) => socket.once('close', resolve))
-    await new Promise<void>((resolve) => {
-      socket.on('error', () => socket.destroy()).on('data', (part: Buffer) => parts.push(part)).once('data', () => {
-        socket.pause()
-        resolve()
-      })
-    })
-    return {
-      rest: async () => {
-        socket.resume()
-        await closed
-        const text = Buffer.concat(parts).toString()
-        heard('bob', text)
-        return text
-      },
-    }
-  }
 })
 
 describe('isolation', () => {

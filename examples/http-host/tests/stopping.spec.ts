@@ -3,13 +3,11 @@ import { join } from 'node:path'
 import { verify } from '@headrace/session'
 import { JsonlStore } from '@headrace/plugin-store-jsonl'
 import { type ModelServer, createModelServer } from '@headrace/model-server'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { until } from '@headrace/testing/gate'
 import { Client, type Message } from './client.ts'
 import { Data, Host, KEY, type User, expectNothingLeaked } from './host.ts'
 import { reply } from './model.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 let data: Data
 let model: ModelServer

@@ -1,12 +1,9 @@
 import { mkdtempSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { removeFolder } from '@headrace/testing/folder'
 import { runExample } from '../../http-host/tests/run-example.ts'
-
-// It starts six processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 it('answers in spite of rate limit, overload and overflow, and explain tells which request was sent by whom', async () => {
   const temp = mkdtempSync(join(tmpdir(), 'headrace-substitutes-test-'))

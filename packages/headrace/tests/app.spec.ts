@@ -1,13 +1,10 @@
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type ModelServer, type Script, toolResults } from '@headrace/model-server'
 import { verify } from '@headrace/session'
 import { Lab, type Running, type StartOptions, lines } from './command.ts'
-
-// Each starts several processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 let lab: Lab
 beforeEach(() => { lab = new Lab() })

@@ -20,8 +20,6 @@ import { INSTRUCTIONS } from '../src/plugin.ts'
 import headrace from 'headrace'
 import { BIN, Lab } from './command.ts'
 
-vi.setConfig({ testTimeout: 60_000 })
-
 let lab: Lab
 let ctx: Context
 beforeEach(() => {

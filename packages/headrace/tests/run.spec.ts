@@ -1,11 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { said, steps, turnOf, unauthorized } from '@headrace/model-server'
 import { Lab, at, lines } from './command.ts'
-
-// Each starts several processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 let lab: Lab
 beforeEach(() => { lab = new Lab() })

@@ -1,13 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { steps } from '@headrace/model-server'
 import { brief, jsonLine, nameText, oneLine, table } from '../src/cli/base/text.ts'
 import { Terminal } from '../src/cli/show/terminal.ts'
 import { Lab, at } from './command.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 /** What a name may bring, and how it is shown. */
 const HOSTILE: readonly (readonly [what: string, text: string, shown: string])[] = [

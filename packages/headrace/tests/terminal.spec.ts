@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { PassThrough } from 'node:stream'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { steps } from '@headrace/model-server'
 import { harness } from '@headrace/testing'
 import { checkActive } from '../src/cli/base/app.ts'
@@ -9,9 +9,6 @@ import { questions } from '../src/cli/show/questions.ts'
 import { Terminal } from '../src/cli/show/terminal.ts'
 import { brief, visible } from '../src/cli/base/text.ts'
 import { BIN, Lab, at } from './command.ts'
-
-// Each starts several processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 const HOSTILE = 'a\x1b]0;owned\x07b\x1b[2Jc\rd\u009b31me\u202ef'
 const HARMLESS = 'a\\x1b]0;owned\\x07b\\x1b[2Jc\\x0dd\\x9b31me\\u202ef'

@@ -1,16 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type ModelServer, turnOf } from '@headrace/model-server'
 import { readLog } from '@headrace/plugin-store-jsonl'
 import { SqliteStore } from '@headrace/plugin-store-sqlite'
 import { type SessionEvent, importLog } from '@headrace/session'
 import { Lab, lines } from './command.ts'
 import { DIGEST, PNG, takesStore, withImage } from './stores.ts'
-
-// Each starts several processes, on a machine that may be busy. They need SQLite's native part, so they stand apart.
-vi.setConfig({ testTimeout: 60_000 })
 
 let lab: Lab
 let server: ModelServer

@@ -1,13 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type ModelServer, said, turnOf } from '@headrace/model-server'
 import { type SessionEvent, verify } from '@headrace/session'
 import { Lab } from './command.ts'
 import { DIGEST, PNG, takesStore, withImage } from './stores.ts'
-
-// Each starts several processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 let lab: Lab
 let server: ModelServer

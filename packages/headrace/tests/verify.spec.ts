@@ -1,11 +1,8 @@
 import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Lab } from './command.ts'
-
-// Each starts several processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 const golden = fileURLToPath(new URL('../../../test/golden/logs/', import.meta.url))
 let lab: Lab
