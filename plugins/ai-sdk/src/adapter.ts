@@ -39,7 +39,7 @@ export function aiSdkAdapter(model: ModelSource, options: AiSdkOptions = {}): Ad
   return {
     stream: (request, tools) => stream(model, options, request, tools),
     ...models ? { models } : {},
-    ...options.package ? { wire: (request: Request, tools: AdapterTools) => wire(model, options, request, tools) } : {},
+    wire: (request, tools) => (options.package ? wire(model, options, request, tools) : Promise.reject(unseen(tools))),
   }
 }
 
@@ -84,6 +84,12 @@ async function wire(source: ModelSource, options: AiSdkOptions, request: Request
     Promise.resolve(model.doStream(call as never)).then(() => reject(new NotSent('the package sends no body that can be seen')), reject)
   })
   return { digest, adapter: await recordOf(model, options) }
+}
+
+/** It would go out: nobody knows what fetch a model has that was made in code. */
+function unseen({ provider }: AdapterTools): ModelError {
+  const message = `the model of ${provider} was made in code, and may send by a fetch of its own: make it with fetch: wireFetch, and give aiSdkAdapter() its package, { name, version }`
+  return new ModelError({ kind: 'invalid', message })
 }
 
 interface Prepared {

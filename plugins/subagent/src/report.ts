@@ -12,6 +12,8 @@ export interface Details {
   readonly steps: number
   /** Of this call's turn, and of the subagents in it. */
   readonly usage: Usage
+  /** US dollars of the same, where every rate is known. */
+  readonly cost?: number
 }
 
 /** Tokens of the requests from an event on, those of a session's own subagents with them. */

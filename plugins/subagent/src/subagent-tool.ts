@@ -84,7 +84,7 @@ async function work(
   const model = session.requestHeader()?.config.model
   const details: Details = {
     kind: 'subagent', session: child.id, reason: result.reason, steps, usage: usageFrom(session, from),
-    ...(agent && { agent }), ...(model !== undefined && { model }),
+    ...(agent && { agent }), ...(model !== undefined && { model }), ...(result.cost !== undefined && { cost: result.cost }),
   }
   const over = child.dispose()
   // One that was told to stop may take its time; its call does not wait for it.

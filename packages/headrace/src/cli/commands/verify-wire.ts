@@ -84,10 +84,13 @@ async function again(app: Context, fold: Fold, session: string, seq: number, dis
   }
 }
 
-function* compared({ data: { dispatch, wire, adapter } }: SessionEvent<'request/end'>, made: Made | string | undefined): Generator<Compared, void, undefined> {
-  if (wire === undefined || made === undefined) return
+function* compared({ data: { dispatch, wire, adapter, outcome } }: SessionEvent<'request/end'>, made: Made | string | undefined): Generator<Compared, void, undefined> {
+  if (made === undefined) return
   const other = (why: string): Compared => ({ dispatch, what: 'not comparable', why })
+  // What was refused before it left has no body.
+  if (wire === undefined && outcome !== 'ok') return
   if (typeof made === 'string') return yield other(made)
+  if (wire === undefined) return yield other('the log has no digest of its body, for its adapter could not see what it sent')
   if (made.digest === wire) return yield { dispatch, what: 'equal' }
   if (adapter === undefined) return yield other('the log does not say what made its body')
   const { name, version, options } = made.adapter
