@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { inFolder } from './folder.ts'
+import { mcpToolMeasures } from './mcp-tools.ts'
 import { takeFigures } from './measure.ts'
 import { openMeasures } from './reading.ts'
 import { ratioOf } from './report.ts'
@@ -24,5 +25,13 @@ describe('performance', () => {
   it('opening a log costs at most four times JSON.parse of its lines', NOISY, async () => {
     const figures = await inFolder(async (folder) => takeFigures(await openMeasures(folder, 30_000), 7))
     expect(ratioOf(figures, 'open', 'open-parse')).toBeLessThan(4)
+  })
+
+  it('a step with 200 tools of an MCP server costs at most one and a half of one with 10', NOISY, async () => {
+    const figures = await inFolder(async (folder) => {
+      const { measures, close } = await mcpToolMeasures(folder, [10, 200])
+      return takeFigures(measures, 7).finally(close)
+    })
+    expect(ratioOf(figures, 'mcp-tools-200', 'mcp-tools-10')).toBeLessThan(1.5)
   })
 })
