@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { OAuthClientInformationMixed, OAuthClientMetadata, OAuthClientProvider, OAuthTokens } from '@modelcontextprotocol/client'
+import type {
+  OAuthClientInformationMixed, OAuthClientMetadata, OAuthClientProvider, OAuthDiscoveryState, OAuthTokens,
+} from '@modelcontextprotocol/client'
 import { Credentials, type Saved } from './credentials.ts'
 import type { OAuthConfig } from './server-config.ts'
 
@@ -16,6 +18,8 @@ export class SignIn implements OAuthClientProvider {
   private readonly credentials: Credentials
   private saved: Saved
   private verifier = ''
+  /** The authorization server that the page was made for: what comes back is checked against it. */
+  private discovery: OAuthDiscoveryState | undefined
   private readonly secret = randomBytes(16).toString('hex')
   private server: Server | undefined
   private returned: ((params: URLSearchParams | undefined) => void) | undefined
@@ -132,7 +136,16 @@ export class SignIn implements OAuthClientProvider {
     return this.verifier
   }
 
+  saveDiscoveryState(state: OAuthDiscoveryState): void {
+    this.discovery = state
+  }
+
+  discoveryState(): OAuthDiscoveryState | undefined {
+    return this.discovery
+  }
+
   async invalidateCredentials(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): Promise<void> {
+    if (scope === 'all' || scope === 'discovery') this.discovery = undefined
     const { tokens: _tokens, client: _client, ...rest } = this.saved
     if (scope === 'all' || scope === 'client') await this.keep(rest)
     if (scope === 'tokens') await this.keep({ ...rest, ...(this.saved.client && { client: this.saved.client }) })

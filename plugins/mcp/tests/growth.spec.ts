@@ -1,16 +1,18 @@
+import { afterAll } from 'vitest'
 import { BriefingService } from '@headrace/briefing'
 import { growthKit } from '@headrace/testing/growth-kit'
 import * as mcp from '../src/index.ts'
-import { World } from './kit.ts'
+import { HttpWorld } from './http-server.ts'
 
-const world = new World()
-process.on('exit', () => world.remove())
-
-const STATE = { instructions: 'Only the allowed folders can be read.', resources: [], tools: [{ name: 'echo' }] }
+const server = new HttpWorld()
+server.tools = [{ name: 'echo' }]
+server.more = { instructions: 'Only the allowed folders can be read.', capabilities: { resources: {} } }
+await server.open()
+afterAll(() => server.close())
 
 // Calls a tool in each turn.
 growthKit('mcp', {
-  plugin: [mcp as never, { ask: 'never', firstWait: 60_000, mcpServers: { files: world.server('own', STATE) } }], needs: [BriefingService as never],
+  plugin: [mcp as never, { ask: 'never', firstWait: 60_000, mcpServers: { files: { url: server.url, type: 'http' } } }], needs: [BriefingService as never],
   script: (_, index) => (index % 2 === 0 ? { calls: [{ name: 'files__echo', arguments: { text: 'Hi.' } }] } : 'Done.'),
   chapter: { readme: new URL('../README.md', import.meta.url) },
 })

@@ -7,6 +7,9 @@ const TOOLS = ['echo', 'cut', 'cut-stream', 'big', 'big-stream', 'hang', 'header
 /** An MCP server over streamable HTTP in this process, that can go, come back, and forget its sessions. */
 export class HttpWorld {
   readonly requests: string[] = []
+  tools: readonly object[] = TOOLS
+  /** More of the answer to `initialize`. */
+  more: { readonly capabilities?: object; readonly instructions?: string } = {}
   /** What answers before MCP does, where it gives true. */
   guard: (request: IncomingMessage, response: ServerResponse) => boolean = () => false
   /** Status of a request of a session that it does not know. */
@@ -55,9 +58,9 @@ export class HttpWorld {
       const mine = randomUUID()
       this.sessions.add(mine)
       response.setHeader('mcp-session-id', mine)
-      return give({ protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'by-hand', version: '1' } })
+      return give({ protocolVersion: '2025-06-18', serverInfo: { name: 'by-hand', version: '1' }, ...this.more, capabilities: { tools: {}, ...this.more.capabilities } })
     }
-    if (method === 'tools/list') return give({ tools: TOOLS })
+    if (method === 'tools/list') return give({ tools: this.tools })
     this.call(params.name, request, response, id, give)
   }
 

@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { textOf } from '@headrace/message'
 import { expectAppendOnly } from '@headrace/testing'
+import { HttpWorld } from './http-server.ts'
 import { World, calling, logged, resultOf, setup, toolsOf } from './kit.ts'
 
 let world: World
@@ -71,13 +72,17 @@ describe('tools of a server', () => {
 
   it('ask before they run, with all that they are given, as the rule says', async () => {
     const tools = [{ name: 'look', annotations: { readOnlyHint: true } }, { name: 'change', annotations: { readOnlyHint: 'yes' } }]
+    const server = new HttpWorld()
+    server.tools = tools
+    await server.open()
+    onTestFinished(() => server.close())
     const asked: string[] = []
     const script = [{ calls: [{ name: 'own__look', arguments: { a: '\u202e' } }, { name: 'own__change', arguments: {} }] }, 'done']
     for (const [rule, own, expected] of [
       ['always', {}, ['Run own__look of the MCP server "own" with {"a":"\\u202e"}?', 'Run own__change of the MCP server "own" with {}?']],
       ['writes', {}, ['Run own__change of the MCP server "own" with {}?']], ['never', {}, []], ['never', { ask: 'writes' }, ['Run own__change of the MCP server "own" with {}?']],
     ] as const) {
-      const h = await setup(world, { ask: rule, mcpServers: { own: { ...world.server('own', { tools }), ...own } } }, { script })
+      const h = await setup(world, { ask: rule, mcpServers: { own: { url: server.url, type: 'http', ...own } } }, { script })
       h.ctx.on('tools/ask', async (_agent, _turn, _call, question) => {
         asked.push(question)
         return 'allow'
