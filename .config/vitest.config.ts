@@ -28,6 +28,7 @@ export default defineConfig({
       { find: /^@headrace\/plugin-([^/]+)$/, replacement: `${root}plugins/$1/src/index.ts` },
       { find: /^@headrace\/testing\/([^/]+)$/, replacement: `${root}packages/testing/src/$1.ts` },
       { find: /^@headrace\/agent\/internal$/, replacement: `${root}packages/agent/src/internal.ts` },
+      { find: /^@headrace\/files\/frontmatter$/, replacement: `${root}packages/files/src/frontmatter.ts` },
       { find: /^@headrace\/([^/]+)$/, replacement: `${root}packages/$1/src/index.ts` },
       { find: /^headrace$/, replacement: `${root}packages/headrace/src/index.ts` },
     ],

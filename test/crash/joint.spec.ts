@@ -119,5 +119,5 @@ describe('a job with an MCP server, skills, rules, tasks and subagents in one fi
     expect(others).toEqual([])
     // Those that a kill left are gone on with: there is no third.
     expect(cards.filter(({ open }) => open?.under?.session === parent!.id)).toHaveLength(2)
-  }, 60_000 + KILLS * 10_000)
+  }, 120_000 + KILLS * 30_000)
 })

@@ -49,11 +49,14 @@ it('sessions says what is open, what is queued, and how the last turn ended othe
 
 it('a subagent\'s session is marked as one, explain of its agent names it, and last passes over it', async () => {
   const other = await lab.serve((body) => {
-    if (said(body, /^You are a subagent/, 'system')) return 'One line.'
-    return toolResults(body).length === 0 ? { toolCalls: [{ name: 'subagent', arguments: { prompt: 'Count.', title: 'A count' } }] } : 'Done.'
+    const usage = { input: 100, cached: 0, output: 10 }
+    if (said(body, /^You are a subagent/, 'system')) return { text: 'One line.', usage }
+    return toolResults(body).length > 0 ? { text: 'Done.', usage }
+      : { toolCalls: [{ name: 'subagent', arguments: { prompt: 'Count.', title: 'A count' } }], usage }
   })
   writeFileSync(join(lab.cwd, 'app.yml'), `- name: headrace\n  config: { model: lab/m, providers: { lab: { baseURL: ${other.url} } }, subagent: true }\n`)
-  expect(await lab.run(['run', 'Go', '--app', 'app.yml', '--session', 'mine'])).toMatchObject({ code: 0, out: expect.stringContaining('Done.') })
+  const ran = lines((await lab.run(['run', 'Go', '--app', 'app.yml', '--session', 'mine', '--json'])).out)
+  expect(ran.at(-1)).toMatchObject({ reason: 'done', text: 'Done.', usage: { input: 300, output: 30 } })
   const all = lines((await lab.run(['sessions', '--json'])).out) as { readonly id: string; readonly under?: string }[]
   const child = all.find(({ under }) => under !== undefined)!
   expect(child).toMatchObject({ under: 'mine', kind: 'subagent', title: 'A count', state: 'done', call: { index: 0 } })

@@ -1,5 +1,6 @@
 import { type Finding, finding } from './diagnostic.ts'
-import { type FieldNames, type Fields, type Yaml, cutAfter, isTooLarge, oneLine, quoted, readFields, splitFrontmatter } from '@headrace/files'
+import { cutAfter, oneLine, quoted } from '@headrace/files'
+import { type FieldNames, type Fields, type Yaml, isTooLarge, readFields, splitFrontmatter } from '@headrace/files/frontmatter'
 import { type Manifest, isSkillName } from './skill.ts'
 
 /** What a SKILL.md comes to: a manifest where it can be loaded, and what is wrong with it. */

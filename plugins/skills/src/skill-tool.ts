@@ -1,6 +1,7 @@
 import { basename, join, posix, win32 } from 'node:path'
 import type { Agent, Submission, ToolDefinition } from '@headrace/agent'
-import { type FileSystem, type FolderEntry, cutAfter, decodeText, isAbsent, isInside, oneLine, quoted, reasonOf, splitFrontmatter } from '@headrace/files'
+import { type FileSystem, type FolderEntry, cutAfter, decodeText, isAbsent, isInside, oneLine, quoted, reasonOf } from '@headrace/files'
+import { splitFrontmatter } from '@headrace/files/frontmatter'
 import { messageOf, textOf } from '@headrace/message'
 import type { Config } from './config.ts'
 import type { SkillLibrary } from './library.ts'

@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
-import { type Yaml, cutAfter, isTooLarge, oneLine, readFields, splitFrontmatter } from '@headrace/files'
+import { cutAfter, oneLine } from '@headrace/files'
+import { type Yaml, isTooLarge, readFields, splitFrontmatter } from '@headrace/files/frontmatter'
 
 /** An agent that a file defines. */
 export interface Definition {

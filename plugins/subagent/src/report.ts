@@ -1,34 +1,71 @@
 import type { TurnResult } from '@headrace/agent'
+import { Costs } from '@headrace/agent/internal'
 import { type Json, type Usage, NO_USAGE, addUsage } from '@headrace/message'
-import type { SessionEvent, SessionView } from '@headrace/session'
+import type { CallRef, SessionEvent, SessionView } from '@headrace/session'
 
-/** What a result has for people and programs, beside what the model is told. */
-export interface Details {
+/** What a result has for people and programs, beside what the model is told (`tool/result.details`). */
+export interface Details extends Spent {
   readonly kind: 'subagent'
   readonly session: string
   readonly agent?: string
   readonly model?: string
   readonly reason: TurnResult['reason']
   readonly steps: number
-  /** Of this call's turn, and of the subagents in it. */
+}
+
+/** What a call's turn took, with that of the subagents in it. */
+export interface Spent {
   readonly usage: Usage
-  /** US dollars of the same, where every rate is known. */
+  /** US dollars; absent where the rates of one of the models are not known. */
   readonly cost?: number
+  /** Calls that no person denied, but a rule, or that nobody was there. Absent where there are none. */
+  readonly denied?: number
 }
 
-/** Tokens of the requests from an event on, those of a session's own subagents with them. */
-export function usageFrom(session: Pick<SessionView, 'events'>, from: number): Usage {
+/** What a session spent from an event on, which its life began with: its header comes after. */
+export function spentFrom(session: Pick<SessionView, 'events'>, from: number): Spent {
+  const costs = new Costs()
+  const inner: Details[] = []
+  const calls = new Map<number, string>()
+  const answered = new Set<string>()
   let usage = NO_USAGE
+  let denied = 0
+  let isBilled = false
   for (const event of session.events(from)) {
-    const more = event.type === 'request/end' ? event.data.usage : event.type === 'tool/result' ? usageIn(event.data.details) : undefined
-    if (more) usage = addUsage(usage, more)
+    costs.take(event)
+    if (event.type === 'request/end') {
+      isBilled ||= event.data.usage !== undefined
+      usage = addUsage(usage, event.data.usage ?? NO_USAGE)
+    } else if (event.type === 'question/asked') calls.set(event.seq, callOf(event.data))
+    else if (event.type === 'question/answered' && event.data.by === 'user') answered.add(calls.get(event.data.question) ?? '')
+    else if (event.type === 'tool/result') {
+      if (event.data.outcome === 'denied' && !answered.has(callOf(event.data))) denied++
+      const details = detailsIn(event.data.details)
+      if (details) inner.push(details)
+    }
   }
-  return usage
+  for (const details of inner) {
+    usage = addUsage(usage, details.usage)
+    denied += details.denied ?? 0
+  }
+  const cost = sumOf([isBilled ? costs.cost : 0, ...inner.map((details) => details.cost)])
+  return { usage, ...(cost !== undefined && { cost }), ...(denied > 0 && { denied }) }
 }
 
-function usageIn(details: Json | undefined): Usage | undefined {
+/** The details of a subagent's result; undefined where they are another tool's. */
+export function detailsIn(details: Json | undefined): Details | undefined {
   const { kind, usage } = (details ?? {}) as unknown as Partial<Details>
-  return kind === 'subagent' ? usage : undefined
+  return kind === 'subagent' && usage !== undefined ? details as unknown as Details : undefined
+}
+
+function callOf({ assistant, index }: CallRef): string {
+  return `${assistant}.${index}`
+}
+
+/** To a millionth; undefined where one is not known. */
+function sumOf(costs: readonly (number | undefined)[]): number | undefined {
+  const known = costs.filter((cost) => cost !== undefined)
+  return known.length < costs.length ? undefined : Math.round(known.reduce((sum, cost) => sum + cost, 0) * 1e6) / 1e6
 }
 
 /** How far a subagent is, for whoever watches its call. */

@@ -4,7 +4,7 @@ import { SubagentError, TOOL, beginChild, depthOf, drive, resumeChild } from './
 import type { Config } from './config.ts'
 import type { AgentLibrary } from './library.ts'
 import { Queue } from './queue.ts'
-import { type Details, type Progress, progressOf, reportOf, usageFrom } from './report.ts'
+import { type Details, type Progress, progressOf, reportOf, spentFrom } from './report.ts'
 
 interface Input {
   readonly prompt?: string
@@ -83,8 +83,8 @@ async function work(
   const steps = result.steps
   const model = session.requestHeader()?.config.model
   const details: Details = {
-    kind: 'subagent', session: child.id, reason: result.reason, steps, usage: usageFrom(session, from),
-    ...(agent && { agent }), ...(model !== undefined && { model }), ...(result.cost !== undefined && { cost: result.cost }),
+    kind: 'subagent', session: child.id, reason: result.reason, steps, ...spentFrom(session, from),
+    ...(agent && { agent }), ...(model !== undefined && { model }),
   }
   const over = child.dispose()
   // One that was told to stop may take its time; its call does not wait for it.

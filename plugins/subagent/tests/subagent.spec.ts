@@ -190,6 +190,7 @@ describe('what bounds a subagent', () => {
     await h.run('Go')
     const [id] = await childrenOf(h.store)
     expect(await resultsIn(h.store, id!)).toMatchObject([{ outcome: 'denied' }])
+    expect([...h.agent.session.events()].find((event) => event.type === 'tool/result')?.data).toMatchObject({ details: { denied: 1 } })
     await h.dispose()
   })
 })

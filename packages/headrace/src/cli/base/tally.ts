@@ -1,5 +1,6 @@
 import { NO_USAGE, type Usage, addUsage, textOf } from '@headrace/message'
 import { Costs } from '@headrace/agent/internal'
+import { type Spent, detailsIn } from '@headrace/plugin-subagent'
 import type { ErrorRecord, SessionEvent, TurnFinish, TurnReason } from '@headrace/session'
 
 /** The outcome of a run: of its one turn, or of the whole queue. */
@@ -33,6 +34,7 @@ export class Tally {
   private steps = 0
   private usage = NO_USAGE
   private readonly costs = new Costs()
+  private readonly childCosts: (number | undefined)[] = []
   private denied = 0
   /** Calls that the user was asked about, by question; and those that were answered. */
   private readonly questions = new Map<number, string>()
@@ -51,16 +53,32 @@ export class Tally {
       case 'request/end': this.usage = event.data.usage ? addUsage(this.usage, event.data.usage) : this.usage; return
       case 'question/asked': this.questions.set(event.seq, `${event.data.assistant}.${event.data.index}`); return
       case 'question/answered': if (event.data.by === 'user') this.answered.add(this.questions.get(event.data.question) ?? ''); return
-      case 'tool/result': if (event.data.outcome === 'denied' && !this.answered.has(`${event.data.assistant}.${event.data.index}`)) this.denied++; return
+      case 'tool/result':
+        this.addSpent(detailsIn(event.data.details))
+        if (event.data.outcome === 'denied' && !this.answered.has(`${event.data.assistant}.${event.data.index}`)) this.denied++
+        return
       case 'turn/end':
         this.turns++
         if (!this.ended || this.ended.reason === 'done') this.ended = event.data
     }
   }
 
+  /** Of a subagent, which has a log of its own. */
+  private addSpent(spent: Spent | undefined): void {
+    if (!spent) return
+    this.usage = addUsage(this.usage, spent.usage)
+    this.denied += spent.denied ?? 0
+    this.childCosts.push(spent.cost)
+  }
+
+  private get cost(): number | undefined {
+    const costs = [this.costs.cost, ...this.childCosts].filter((cost) => cost !== undefined)
+    return costs.length > this.childCosts.length ? Math.round(costs.reduce((sum, cost) => sum + cost, 0) * 1e6) / 1e6 : undefined
+  }
+
   /** @param otherwise the outcome where no turn ended in the log */
   summary(otherwise: { readonly reason: Summary['reason']; readonly error?: ErrorRecord }): Summary {
-    const { session, store, denied, text, turns, steps, usage, costs: { cost } } = this
+    const { session, store, denied, text, turns, steps, usage, cost } = this
     const { reason, error, finish } = this.ended ?? { ...otherwise, finish: undefined }
     return {
       session, ...(store !== undefined && { store }), reason, ...(error && { error }), ...(finish && { finish }),
