@@ -227,6 +227,7 @@ async function follow(
   if (found) for (const event of [...agent.session.events(found.fold.length)]) tell(event)
   agent.session.on('event', tell)
   agent.session.on('chunk', (chunk) => audience.chunk(chunk))
+  agent.session.on('piece', (piece) => audience.piece(piece))
   // Disposed, so that prompts behind the cancelled turn wait for --continue.
   const stop = (signal: AbortSignal) => (): void => {
     agent.cancel(typeof signal.reason === 'string' ? signal.reason : 'its output was closed')

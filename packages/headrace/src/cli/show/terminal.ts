@@ -27,6 +27,11 @@ export class Terminal {
     return this.out.isTTY === true
   }
 
+  /** A person sees stderr: what moves may be shown there. */
+  get isWatched(): boolean {
+    return this.err.isTTY === true
+  }
+
   /** Aborted when the reader of stdout closed it. */
   get closed(): AbortSignal {
     return this.closing.signal

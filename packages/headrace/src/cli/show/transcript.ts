@@ -1,8 +1,9 @@
 import { type Chunk, type JsonObject, type Usage, callsOf, textOf } from '@headrace/message'
-import type { SessionEvent } from '@headrace/session'
+import type { Piece, SessionEvent } from '@headrace/session'
 import { shownStore } from '../base/store.ts'
 import type { Summary } from '../base/tally.ts'
 import { brief, count, nameText } from '../base/text.ts'
+import { LiveOutput } from './live-output.ts'
 import type { Terminal } from './terminal.ts'
 
 /** A run for a person: the answer on stdout as it comes; reasoning, tool calls, results and how it ended on stderr. */
@@ -11,8 +12,15 @@ export class Transcript implements Audience {
   /** The last attempt's failure; shown where a retry follows, since the end of the turn shows the final one. */
   private failed: string | undefined
 
+  private readonly live: LiveOutput
+
   constructor(terminal: Terminal) {
     this.terminal = terminal
+    this.live = new LiveOutput(terminal)
+  }
+
+  piece(piece: Piece): void {
+    this.live.piece(piece)
   }
 
   chunk(chunk: Chunk): void {
@@ -23,6 +31,7 @@ export class Transcript implements Audience {
 
   event(event: SessionEvent): void {
     const { terminal } = this
+    this.live.event(event)
     switch (event.type) {
       case 'request/dispatch':
         if (this.failed !== undefined) terminal.note(`✗ the request failed, and goes out again: ${brief(this.failed, 500)}`)
@@ -96,15 +105,19 @@ function shownResult(text: string): string {
 export interface Audience {
   event(event: SessionEvent): void
   chunk(chunk: Chunk): void
+  piece(piece: Piece): void
   end(summary: Summary): void
 }
 
-/** A run for a program: every event and every piece of an answer is a JSON line, and a last one tells the result. */
+/** A run for a program: every event, every piece of an answer, and what tools show is a JSON line, and a last one tells the result. */
 export function jsonLines(terminal: Terminal): Audience {
   return {
     event: (event) => terminal.json(event),
     chunk: (chunk) => {
       if (chunk.type === 'text' || chunk.type === 'reasoning') terminal.json({ type: chunk.type, text: chunk.text })
+    },
+    piece: (piece) => {
+      if (piece.type === 'progress') terminal.json({ type: piece.type, index: piece.index, from: piece.from, at: piece.at, text: piece.text })
     },
     end: (summary) => terminal.json({ type: 'result', ...summary }),
   }

@@ -1,0 +1,58 @@
+import type { Piece, ProgressPiece, SessionEvent } from '@headrace/session'
+import { brief } from '../base/text.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Lines of one call that are shown while it runs: its result is told in the end, anyway. */
+const MAX_LINES = 100
+/** Milliseconds between two states that are shown: a bar that moves would fill the screen. */
+const PAUSE = 1_000
+
+/** What one running call has shown of itself so far. */
+interface Shown {
+  /** How far its text was shown, and what of it has no end of line yet. */
+  at: number
+  line: string
+  lines: number
+  /** When a state was shown last. */
+  told: number
+}
+
+/** What tools show while they run, on a terminal: output line by line, a state now and then. */
+export class LiveOutput {
+  private readonly terminal: Terminal
+  private readonly calls = new Map<string, Shown>()
+
+  constructor(terminal: Terminal) {
+    this.terminal = terminal
+  }
+
+  piece(piece: Piece): void {
+    if (piece.type !== 'progress' || !this.terminal.isWatched) return
+    const key = `${piece.assistant}/${piece.index}`
+    const shown = this.calls.get(key) ?? { at: 0, line: '', lines: 0, told: -Infinity }
+    this.calls.set(key, shown)
+    if (piece.from > 0 || piece.state !== undefined) return this.state(shown, piece)
+    // One that comes twice says nothing new; of much output a part may be left out.
+    if (piece.at > shown.at) shown.line = '[…] '
+    const lines = (shown.line + piece.text.slice(Math.max(0, shown.at - piece.at))).split('\n')
+    shown.at = Math.max(shown.at, piece.at + piece.text.length)
+    shown.line = lines.pop()!
+    for (const line of lines) this.line(shown, line)
+  }
+
+  event(event: SessionEvent): void {
+    if (event.type === 'tool/result') this.calls.delete(`${event.data.assistant}/${event.data.index}`)
+  }
+
+  private line(shown: Shown, line: string): void {
+    if (shown.lines++ < MAX_LINES) this.terminal.note(`  ${brief(line, 200)}`)
+    else if (shown.lines === MAX_LINES + 1) this.terminal.note('  … more is not shown')
+  }
+
+  private state(shown: Shown, { text }: ProgressPiece): void {
+    const now = performance.now()
+    if (now - shown.told < PAUSE) return
+    shown.told = now
+    this.line(shown, text)
+  }
+}
