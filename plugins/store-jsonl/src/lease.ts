@@ -6,7 +6,7 @@ import type { LogFile } from './file.ts'
 import { type FileLayer, writeAll } from './files.ts'
 import type { KeyWriter } from './keys.ts'
 import { encodeLine, seedOf } from './line.ts'
-import type { Lock } from './lock.ts'
+import type { Lock } from './lease-lock.ts'
 import type { MailFolder } from './mail.ts'
 
 export interface JsonlLeaseStart extends LeaseStart {

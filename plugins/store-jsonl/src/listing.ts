@@ -6,7 +6,7 @@ import { CardFold, type CardState, type ListFilter, type SessionCard, SessionNot
 import type { CardFolder, KeptCard } from './cards.ts'
 import { LogFile } from './file.ts'
 import { type FileLayer, isCode } from './files.ts'
-import { Lock } from './lock.ts'
+import { Lock } from './lease-lock.ts'
 import { readEvent, readEvents } from './log.ts'
 import type { Place } from './reader.ts'
 

@@ -3,7 +3,7 @@ import { HeadraceError, messageOf } from '@headrace/message'
 import { SessionBusyError, StoreError } from '@headrace/session'
 import { LogFile } from './file.ts'
 import { type FileLayer, writeAll } from './files.ts'
-import { Lock, LockedError } from './lock.ts'
+import { Lock, LockedError } from './lease-lock.ts'
 import { type Place, readEnd } from './reader.ts'
 
 /** Where a log ends when it is leased. */

@@ -1,7 +1,7 @@
 import { messageOf } from '@headrace/message'
 import { CardFold, type CardState, type ListFilter, type SessionCard, SessionNotFoundError, brokenCard, cardOf, parseCardState, parseCursor } from '@headrace/session'
 import type { Database } from './database.ts'
-import { livingHolder } from './hold.ts'
+import { livingHolder } from './lease-holder.ts'
 import { checkEnd, readPages } from './reader.ts'
 import type { SessionRow } from './statements.ts'
 

@@ -3,7 +3,7 @@ import { messageOf } from '@headrace/message'
 import { type Batch, type CardState, type KeptKey, KEYS_KEPT, type LeaseStart, StoreError, StoreLease, keyedPrompts, seededSum, watchPath } from '@headrace/session'
 import type { Database } from './database.ts'
 import { isSqlite } from './driver.ts'
-import { holderOf } from './hold.ts'
+import { holderOf } from './lease-holder.ts'
 import type { Statements } from './statements.ts'
 
 /** What a lease is of. */

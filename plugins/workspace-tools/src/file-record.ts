@@ -3,21 +3,8 @@ import { relative, sep } from 'node:path'
 import type { ToolJson } from '@headrace/agent'
 import { isInside } from '@headrace/files'
 import { createTwoFilesPatch } from 'diff'
+import type { FileDetails } from './file-details.ts'
 import type { Place, Workspace } from './workspace.ts'
-
-/** What a result's `details` say of a file: as it is after the call. A type, so that it is JSON to the compiler. */
-export type FileRecord = {
-  /** Below the workspace, with `/`; else absolute. Links resolved. */
-  readonly path: string
-  /** Bytes. */
-  readonly size?: number
-  /** Lower-case hex; absent where the file is too large to be known. */
-  readonly sha256?: string
-  /** True where the file is gone: the model was told, and may write it anew. */
-  readonly removed?: true
-  /** What the call changed, as a unified diff: for people. */
-  readonly diff?: string
-}
 
 /** How a record calls a file. */
 export function recordPath({ cwd }: Workspace, { real }: Pick<Place, 'real'>): string {
@@ -25,7 +12,7 @@ export function recordPath({ cwd }: Workspace, { real }: Pick<Place, 'real'>): s
   return (sep === '/' ? path : path.replaceAll(sep, '/')).toWellFormed()
 }
 
-export function recordOf(path: string, bytes: Uint8Array, diff?: string): FileRecord {
+export function recordOf(path: string, bytes: Uint8Array, diff?: string): FileDetails {
   return { path, size: bytes.length, sha256: digestOf(bytes), ...(diff !== undefined && { diff }) }
 }
 
@@ -34,9 +21,9 @@ export function digestOf(bytes: Uint8Array): string {
 }
 
 /** The record in the details of a result, if they are one. */
-export function toRecord(details: unknown): FileRecord | undefined {
-  const record = details as Partial<Record<keyof FileRecord, ToolJson>> | null | undefined
-  return typeof record === 'object' && record !== null && typeof record.path === 'string' ? (record as FileRecord) : undefined
+export function toRecord(details: unknown): FileDetails | undefined {
+  const record = details as Partial<Record<keyof FileDetails, ToolJson>> | null | undefined
+  return typeof record === 'object' && record !== null && typeof record.path === 'string' ? (record as FileDetails) : undefined
 }
 
 /** Characters of a diff that are kept, and of texts that are compared. */

@@ -1,7 +1,8 @@
 import type { ToolRun } from '@headrace/agent'
 import { cutAfter } from '@headrace/files'
 import { WorkspaceError } from './error.ts'
-import { type FileRecord, digestOf, toRecord } from './file-record.ts'
+import type { FileDetails } from './file-details.ts'
+import { digestOf, toRecord } from './file-record.ts'
 
 /** Bytes of a text that is kept to be compared, and how many texts of one session are. */
 const [MAX_TEXT, MAX_TEXTS] = [262_144, 200]
@@ -15,7 +16,7 @@ interface Kept {
   /** Texts by their digest: to tell what changed. */
   readonly texts: Map<string, string>
   /** Records of results from before what is in memory, by seq; read once. */
-  older: Promise<ReadonlyMap<number, FileRecord>> | undefined
+  older: Promise<ReadonlyMap<number, FileDetails>> | undefined
 }
 
 const sessions = new WeakMap<object, Kept>()
@@ -64,14 +65,14 @@ export class ReadFiles {
     return undefined
   }
 
-  private async recordAt(seq: number): Promise<FileRecord | undefined> {
+  private async recordAt(seq: number): Promise<FileDetails | undefined> {
     if (seq < this.session.first) return (await (this.kept.older ??= this.readOlder())).get(seq)
     const event = this.session.at(seq)
     return event?.type === 'tool/result' ? toRecord(event.data.details) : undefined
   }
 
-  private async readOlder(): Promise<ReadonlyMap<number, FileRecord>> {
-    const records = new Map<number, FileRecord>()
+  private async readOlder(): Promise<ReadonlyMap<number, FileDetails>> {
+    const records = new Map<number, FileDetails>()
     for (const event of await this.session.read(0, this.session.first)) {
       const record = event.type === 'tool/result' ? toRecord(event.data.details) : undefined
       if (record) records.set(event.seq, record)

@@ -3,7 +3,8 @@ import type { Config } from '../config.ts'
 import { WorkspaceError, mustHaveFound, stopReason } from '../error.ts'
 import { chunksOf, readBytes, withFile } from '../file.ts'
 import type { OpenFile } from '../file.ts'
-import { type FileRecord, recordOf, recordPath } from '../file-record.ts'
+import type { FileDetails } from '../file-details.ts'
+import { recordOf, recordPath } from '../file-record.ts'
 import { filesReadBy } from '../read-files.ts'
 import { LineSplitter } from '../text.ts'
 import type { Line } from '../text.ts'
@@ -64,7 +65,7 @@ function notText(file: OpenFile, what: string): WorkspaceError {
  * What `write` and `edit` know the file by. One that grew or was changed meanwhile is recorded as it is now: the result says so, as that of
  * a part of it does, which does not show the rest.
  */
-async function recordRead(workspace: Workspace, file: OpenFile, run: ToolRun, config: Config): Promise<FileRecord> {
+async function recordRead(workspace: Workspace, file: OpenFile, run: ToolRun, config: Config): Promise<FileDetails> {
   const path = recordPath(workspace, file.place)
   if (file.stats.size > config.maxFile || run.signal.aborted) return { path, size: file.stats.size }
   const bytes = await readBytes(file, config.maxFile)
