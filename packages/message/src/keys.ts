@@ -29,6 +29,7 @@ export class Keys {
   private beginnings: Set<string> | undefined
   private longest = 0
 
+  /** Knows a key from now on. One that is shorter than 16 characters is an ordinary word too often, and left out. */
   add(key: string): void {
     if (key.length < SHORTEST || this.known.has(key) || this.known.size >= MOST) return
     this.known.add(key)
@@ -44,6 +45,7 @@ export class Keys {
     return this.known.size
   }
 
+  /** True where a key stands in a text. */
   has(text: string): boolean {
     return this.places(text).length > 0
   }
@@ -76,6 +78,7 @@ export class Keys {
       : Object.fromEntries(fields.map(([name, item]) => [name, item]))
   }
 
+  /** Takes keys out of a text that comes in pieces. */
   stream(): KeyStream {
     let waiting = ''
     return {

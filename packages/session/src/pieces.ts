@@ -46,6 +46,7 @@ export class Pieces {
   private dispatch = -1
   private readonly progress = new Map<string, ProgressPiece>()
 
+  /** Puts a piece behind those of its block, or of its call. */
   add(piece: Piece): void {
     if (piece.type === 'progress') {
       const key = `${piece.assistant}/${piece.index}`

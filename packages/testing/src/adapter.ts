@@ -14,8 +14,14 @@ export interface FailedAttempt {
   readonly chunks: readonly Chunk[]
 }
 
+/** What is to be closed. */
+export interface Closable {
+  /** Closes it; what this gives back is waited for. */
+  close(): unknown
+}
+
 /** Closes something with the test; what was given last is closed first. */
-export function use<T extends { close(): unknown }>(server: T): T {
+export function use<T extends Closable>(server: T): T {
   onTestFinished(async () => void await server.close())
   return server
 }

@@ -15,6 +15,7 @@ export interface McpServer {
 
 /** `ctx.mcp`: what there is of MCP servers. */
 export interface McpService {
+  /** All that are configured, whatever their state. */
   servers(): readonly McpServer[]
   /** The tool that a call names, with what its server says of it (`readOnlyHint` and so on); nothing where it is no server's. */
   tool(name: string): McpTool | undefined

@@ -16,6 +16,7 @@ export class Costs {
     this.model = model
   }
 
+  /** Bills what an event says. */
   take(event: SessionEvent): void {
     switch (event.type) {
       case 'request/header': this.model = event.data.header.config.model; return
