@@ -25,7 +25,7 @@ export function readLists(source: Source, tell: (told: Told) => void) {
   let reading: Promise<void> | undefined
   let connecting = false
   const dirty = new Set<'tools' | 'prompts'>()
-  const pacing = paced()
+  let pacing = paced()
   const tools = async () => readTools(await pages(source, 'tools/list', 'tools'), source.limits, source.warn)
   const prompts = async () => readPrompts(await pages(source, 'prompts/list', 'prompts'))
 
@@ -56,6 +56,8 @@ export function readLists(source: Source, tell: (told: Told) => void) {
       const can = client.getServerCapabilities() ?? {}
       const instructions = client.getInstructions()?.toWellFormed().trim()
       dirty.clear()
+      // What changes behind a start belongs to it.
+      pacing = paced()
       connecting = true
       try {
         told = {

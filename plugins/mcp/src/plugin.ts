@@ -56,10 +56,15 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
     const brought = await broughtBy(submission, servers, agent, turn, config.maxOutput)
     return brought.length === 0 ? decision : { ...decision, additionalContext: [...brought, ...decision.additionalContext ?? []] }
   })
+  const known = new WeakSet<object>()
   ctx.on('agent/pre-step', async (agent, turn, _step, next) => {
     const starting = pool.ready(turn.signal)
     if (starting) await starting
-    toolset.remember(agent)
+    if (!known.has(agent.session)) {
+      known.add(agent.session)
+      toolset.remember(agent)
+      pool.rootsChanged(roots())
+    }
     return next()
   })
 }

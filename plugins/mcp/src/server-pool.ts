@@ -10,6 +10,7 @@ export class ServerPool {
   /** Resolves when each first start is over, or the time for it. */
   private first: Promise<unknown> | undefined
   private settled = false
+  private roots: string | undefined
 
   constructor(firstWait: number) {
     this.firstWait = firstWait
@@ -41,6 +42,13 @@ export class ServerPool {
 
   private readings(): readonly Promise<void>[] {
     return this.connections.flatMap((connection) => connection.reading ?? [])
+  }
+
+  /** Tells the servers where the roots are others than at the last look; at the first they have asked, or will. */
+  rootsChanged(roots: readonly string[]): void {
+    const text = roots.join('\n')
+    if (this.roots !== undefined && this.roots !== text) for (const connection of this.connections) connection.rootsChanged()
+    this.roots = text
   }
 
   async close(): Promise<void> {

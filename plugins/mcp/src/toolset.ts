@@ -43,7 +43,6 @@ export class Toolset {
   /** The tool that reads resources, where a server that has told has some; and the same of logs, until all have told. */
   private reads: (() => void) | undefined
   private readonly recordedReads = new Set<() => void>()
-  private readonly known = new WeakSet<object>()
 
   constructor(ctx: Context, servers: readonly ServerEntry[], config: Pick<Config, 'ask' | 'maxOutput'>, warn: (problem: string) => void) {
     this.ctx = ctx
@@ -109,8 +108,6 @@ export class Toolset {
 
   /** Ahead of a life's first boundary: what its log has of servers that have told nothing yet stays. */
   remember(agent: Agent): void {
-    if (this.known.has(agent.session)) return
-    this.known.add(agent.session)
     const header = agent.session.requestHeader()
     for (const tool of header?.tools ?? []) {
       if (header?.owners?.tools?.[tool.name] !== `${agent.plugin}/${tool.name}`) continue

@@ -141,6 +141,19 @@ describe('a server that asks', () => {
     await h.dispose()
   })
 
+  it('is told that there are other roots, once another agent works in another folder', async () => {
+    const script = (_: unknown, index: number) => (index === 2 ? { calls: [{ name: 'own__ask', arguments: { method: 'roots/list' } }] } : 'ok')
+    const h = await setup(world, { mcpServers: { own: world.server('own', state) } }, { script })
+    await h.run('Go')
+    for (const id of ['same', 'other']) {
+      const agent = await h.ctx.agents.create({ id, model: 'scripted/model', cwd: id === 'same' ? world.project : world.base })
+      await agent.prompt('Go').result
+    }
+    expect(world.journal().filter((line) => line === 'notifications/roots/list_changed')).toHaveLength(1)
+    expect(resultOf(h).text).toBe(JSON.stringify({ roots: [world.project, world.base].map((folder) => ({ uri: `file://${folder}` })) }))
+    await h.dispose()
+  })
+
   it('shows how far it is', async () => {
     const h = await setup(world, { mcpServers: { own: world.server('own', { tools: [{ name: 'progress' }] }) } }, { script: calling('own__progress') })
     await h.run('Go')

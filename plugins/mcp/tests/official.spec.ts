@@ -65,6 +65,22 @@ describe('server-everything', () => {
   })
 })
 
+describe('server-everything that is killed in mid-call', () => {
+  it('is an error of that call, is there for the next, and the tools stay', async () => {
+    const pidFile = join(world.base, 'pid')
+    const args = ['-c', `echo $$ > "${pidFile}"; exec "${process.execPath}" "${everything}"`]
+    const script = [{ calls: [{ name: 'all__trigger-long-running-operation', arguments: { duration: 60, steps: 60 } }] }, { calls: [{ name: 'all__echo', arguments: { message: 'Hi.' } }] }, 'done']
+    const h = await setup(world, { mcpServers: { all: { command: 'sh', args } } }, { script })
+    const running = h.run('Go')
+    await expect.poll(async () => (await h.events()).some(({ type }) => type === 'tool/start')).toBe(true)
+    process.kill(Number(readFileSync(pidFile, 'utf8')), 'SIGKILL')
+    await running
+    expect(results(h).map(({ text }) => text)).toEqual(['The MCP server "all" ended before it answered. The call may have had its effect.', 'Echo: Hi.'])
+    expect(new Set(toolsOf(h).map(String)).size).toBe(1)
+    await h.dispose()
+  })
+})
+
 describe('server-filesystem', () => {
   it('is driven through all its tools, in the workspace', async () => {
     const at = (name: string): string => join(world.project, name)
