@@ -184,6 +184,7 @@ describe('asking', () => {
     expect(await asked('write', { path: 'a\nb\u202etxt.c', content: '' })).toBe('Write a\\u000ab\\u202etxt.c?')
     expect(await asked('edit', { path: 'src/a.ts', old: 'a', new: 'b' })).toBe('Edit src/a.ts?')
     expect(await asked('bash', { command: 'cd x\nrm -rf y' })).toBe('Run cd x ⏎ rm -rf y')
+    expect(await asked('bash', { command: 'npm start', background: true })).toBe('Run in the background npm start')
     expect(await asked('bash', { command: `${'x'.repeat(5_000)}; rm -rf ~` })).toMatch(/^Run x{1000} … 3010 characters … x+; rm -rf ~$/)
     for (const name of ['read', 'list', 'glob', 'grep'] as const) expect(await asked(name, {})).toBeUndefined()
   })

@@ -51,7 +51,7 @@ export function createBash(config: Config, unloaded: AbortSignal): WorkspaceTool
     }, ['command']),
     sequential: true,
     timeout: Math.max(config.timeout, config.maxTimeout) + config.killGrace + MARGIN,
-    ask: ({ command }) => `Run ${askedCommand(command)}`,
+    ask: ({ command, background }) => `Run ${background === true ? 'in the background ' : ''}${askedCommand(command)}`,
     async execute(input, run) {
       if (input.command.includes('\0')) throw new WorkspaceError('COMMAND_INVALID', 'The command has a NUL character in it.')
       mustGoOn(run.signal)
