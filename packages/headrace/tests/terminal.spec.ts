@@ -136,6 +136,22 @@ describe('asking on the terminal', () => {
     await dispose()
   })
 
+  it('a question that ends before it stands on the screen leaves the terminal as it was', async () => {
+    const raw: boolean[] = []
+    const [input, output] = [Object.assign(new PassThrough(), { setRawMode: (on: boolean) => raw.push(on) }), new PassThrough()]
+    const { agent, ctx, run, dispose } = await harness({
+      script: [{ calls: [{ name: 'cut' }] }, 'ok'],
+      plugins: [[questions, { yes: false, terminal: { input, output }, interrupt: () => undefined }]],
+    })
+    ctx.tools.define({ name: 'cut', description: 'cut', ask: true, parameters: { type: 'object' }, execute: () => 'done' })
+    output.on('data', (data: Buffer) => {
+      if (String(data).includes(STANDS)) agent.cancel('enough')
+    })
+    await run('go')
+    expect(raw).toEqual([true, false])
+    await dispose()
+  })
+
   it('--yes allows without a question, by name, and nothing that a rule denies', async () => {
     const { agent, ctx, run, dispose } = await harness({
       script: [{ calls: [{ name: 'cut' }, { name: 'burn' }] }, 'ok'], plugins: [[questions, { yes: true, interrupt: () => undefined }]],

@@ -71,6 +71,8 @@ export class Prompter {
         input.off('data', take).off('end', closed).off('close', closed)
         signal.removeEventListener('abort', closed)
         input.pause()
+        // Nobody reads on who would end that.
+        if (result === undefined) input.setRawMode?.(false)
         resolve(result)
       }
       const take = (data: Buffer | string): void => {
