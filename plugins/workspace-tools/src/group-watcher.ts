@@ -13,10 +13,14 @@ while read -r op id; do
 done
 for i in $g; do kill -s KILL -- "-$i" 2>/dev/null; done`
 
+/** How often it is started: where each is ended at once, another one would be, too. */
+const MAX_STARTS = 10
+
 /** One small process for all commands of ours, which ends them when we are gone. It is started with the first, and anew if it was ended. */
 export class GroupWatcher {
   private readonly groups = new Set<number>()
   private child: ChildProcess | undefined
+  private starts = 0
 
   add(id: number): void {
     this.groups.add(id)
@@ -33,6 +37,7 @@ export class GroupWatcher {
   }
 
   private start(): void {
+    if (++this.starts > MAX_STARTS) return
     // A group of its own, so that a signal to ours does not end it; a folder that nobody removes; none of our variables.
     const child = spawn('/bin/sh', ['-c', WATCH], { cwd: '/', env: {}, detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
     this.child = child

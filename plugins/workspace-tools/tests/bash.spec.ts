@@ -258,7 +258,7 @@ describe('bounded output', () => {
 })
 
 describe('the process that runs a command', () => {
-  it.skipIf(!existsSync('/proc/self/environ'))('has no more of our variables than the command has', async () => {
+  it('has no more of our variables than the command has', async () => {
     process.env.HEADRACE_API_KEY = set.HEADRACE_API_KEY
     const { text } = bench()
     const seen = await text('bash', { command: `tr '\\0' '\\n' < /proc/$PPID/environ | grep -c '^HEADRACE_API_KEY='; [ "$PPID" != ${process.pid} ] && echo another` })
