@@ -189,7 +189,7 @@ export const SHOWINGS: Readonly<Record<string, Showing>> = {
   'docs/design.md#8. How it should feel 3': async (block, stage) => {
     await show(block, stage)
     await stage.app.run('Hi')
-    expect(stage.app.requests.at(-1)!.config.model).toBe('scripted/deepseek-chat')
+    expect(stage.app.requests.at(-1)!.config.model).toBe('scripted/deepseek-flash')
   },
   'docs/design.md#8. How it should feel 4': async (block, stage) => {
     await stage.app.ctx.plugin(BriefingService)

@@ -23,11 +23,11 @@ function env(...names: readonly string[]): Record<string, string> {
 
 it('runs a session with each provider whose key is set, and says which were skipped', async () => {
   const printed: string[] = []
-  const code = await main({ ...env('anthropic', 'deepseek', 'google'), HEADRACE_E2E_DEEPSEEK_MODEL: 'deepseek-chat' }, (line) => void printed.push(line), 1)
+  const code = await main({ ...env('anthropic', 'deepseek', 'google'), HEADRACE_E2E_DEEPSEEK_MODEL: 'deepseek-flash' }, (line) => void printed.push(line), 1)
   expect(printed.filter((line) => !line.includes('skipped'))).toEqual([
     expect.stringMatching(/^anthropic\/claude-haiku-4-5: ok: 11 turns, \d\d requests proven on the wire, .* tokens in .*, \$0\.\d+$/),
     expect.stringMatching(/^google\/gemini-2\.5-flash: ok: 11 turns, /),
-    expect.stringMatching(/^deepseek\/deepseek-chat: ok: 11 turns, /),
+    expect.stringMatching(/^deepseek\/deepseek-flash: ok: 11 turns, /),
   ])
   expect(printed).toContain('openai: skipped, no key (OPENAI_API_KEY)')
   expect(code).toBe(0)

@@ -18,7 +18,7 @@ let app: Context
 const CACHES: Readonly<Record<string, () => PromptCache>> = {
   'claude-sonnet-4-5': () => new BreakpointCache({ minimum: 1_024 }),
   'gpt-5': () => new BlockCache(128, 1_024),
-  'deepseek-chat': () => new UnitCache(),
+  'deepseek-flash': () => new UnitCache(),
 }
 
 beforeEach(async () => {
@@ -54,7 +54,7 @@ function least(prompts: readonly Prompt[]): number {
 
 describe('a provider’s cache, by its own rules, on the bodies that were sent', () => {
   // docs/models.md quotes these.
-  const bounds = [['anthropic/claude-sonnet-4-5', 1.05], ['openai/gpt-5', 1.1], ['deepseek/deepseek-chat', 1.05]] as const
+  const bounds = [['anthropic/claude-sonnet-4-5', 1.05], ['openai/gpt-5', 1.1], ['deepseek/deepseek-flash', 1.05]] as const
   it.each(bounds)('%s: at most %d times of what must be paid', async (model, most) => {
     const agent = await app.agents.create({ cwd: root, model })
     for (const prompt of ['look', 'look again', 'many', 'and again', 'many', 'once more', 'the last']) {

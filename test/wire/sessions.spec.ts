@@ -63,7 +63,7 @@ function configOf(url: string): Parameters<typeof headrace.apply>[1] {
   return { store: { directory: join(root, 'logs'), fsync: 'never' }, providers, retry: { base: 1 }, skills: false, agentsMd: false }
 }
 
-const MODELS = { openai: 'openai/gpt-5', anthropic: 'anthropic/claude-sonnet-4-5', google: 'google/gemini-3-pro', deepseek: 'deepseek/deepseek-chat' } as const
+const MODELS = { openai: 'openai/gpt-5', anthropic: 'anthropic/claude-sonnet-4-5', google: 'google/gemini-3-pro', deepseek: 'deepseek/deepseek-flash' } as const
 const PIXEL = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
 
 async function cancelled(agent: Agent): Promise<void> {

@@ -11,7 +11,7 @@ export interface Endpoint {
 export async function endpoint(): Promise<Endpoint> {
   const { HEADRACE_MODEL: model, HEADRACE_BASE_URL: baseURL } = process.env
   if (model) return { model, baseURL, close: async () => undefined }
-  process.stderr.write('The model is SCRIPTED; set HEADRACE_MODEL for a real one, e.g. deepseek/deepseek-chat.\n')
+  process.stderr.write('The model is SCRIPTED; set HEADRACE_MODEL for a real one, e.g. deepseek/deepseek-flash.\n')
   const server = await createModelServer(steps([
     { toolCalls: [{ name: 'list', arguments: { path: '.' } }] },
     (body) => `I see ${toolResults(body).at(-1)?.text.trim().split('\n').length} things here:\n${toolResults(body).at(-1)?.text}`,

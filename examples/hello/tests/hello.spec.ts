@@ -16,7 +16,7 @@ afterEach(() => removeFolder(folder))
 it('says that its model is scripted, looks into the folder, and answers', async () => {
   const { code, out, err } = await runExample('hello', { cwd: folder, state: join(folder, 'state') })
   expect({ code, out }).toEqual({ code: 0, out: 'I see 2 things here:\nharbour.txt\t6\nstate/\n' })
-  expect(err).toBe('The model is SCRIPTED; set HEADRACE_MODEL for a real one, e.g. deepseek/deepseek-chat.\n')
+  expect(err).toBe('The model is SCRIPTED; set HEADRACE_MODEL for a real one, e.g. deepseek/deepseek-flash.\n')
 })
 
 it('takes the model, the endpoint and the prompt that it is given', async () => {

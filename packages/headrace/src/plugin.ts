@@ -135,7 +135,7 @@ export async function apply(ctx: Context, config: Config = {}): Promise<void> {
  * The one import.
  *
  * ```ts
- * await ctx.plugin(headrace, { model: 'deepseek/deepseek-chat' })
+ * await ctx.plugin(headrace, { model: 'deepseek/deepseek-flash' })
  * const agent = await ctx.agents.create({ cwd: process.cwd() })
  * ```
  */

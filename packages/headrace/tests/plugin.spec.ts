@@ -70,7 +70,7 @@ it('the README\'s plugin has six lines or fewer, and does what it says', async (
 })
 
 it('one import gives services, a store, models and tools', async () => {
-  await ctx.plugin(headrace, { model: 'deepseek/deepseek-chat' })
+  await ctx.plugin(headrace, { model: 'deepseek/deepseek-flash' })
   const agent = await ctx.agents.create({ id: 's', cwd: lab.cwd })
   expect(lab.files()).toContain('s.jsonl')
   expect(ctx.llm.providers()).toEqual(expect.arrayContaining(['deepseek', 'openai', 'ollama']))

@@ -98,14 +98,14 @@ it('a base URL serves a model without a known provider under its whole name, and
   const server = await lab.serve((body) => body.model)
   const model = async (name: string, env = {}): Promise<unknown> => (await lab.run(['run', 'x', '--json', '--model', name, '--base-url', server.url], { env })).out.split('\n').at(-2)
   expect(JSON.parse(await model('org/qwen') as string)).toMatchObject({ text: 'org/qwen' })
-  expect(JSON.parse(await model('deepseek/deepseek-chat') as string)).toMatchObject({ text: 'deepseek-chat' })
+  expect(JSON.parse(await model('deepseek/deepseek-flash') as string)).toMatchObject({ text: 'deepseek-flash' })
   expect(JSON.parse((await lab.run(['run', 'x', '--json'], { env: { HEADRACE_MODEL: 'qwen', HEADRACE_BASE_URL: server.url } })).out.split('\n').at(-2)!)).toMatchObject({ text: 'qwen' })
 })
 
 it('HEADRACE_BASE_URL does not send another provider\'s key astray', async () => {
   const server = await lab.serve(() => 'no')
   const env = { HEADRACE_MODEL: 'qwen', HEADRACE_BASE_URL: server.url }
-  const { code, err } = await lab.run(['run', 'x', '--model', 'deepseek/deepseek-chat'], { env })
+  const { code, err } = await lab.run(['run', 'x', '--model', 'deepseek/deepseek-flash'], { env })
   expect({ code, requests: server.requests.length }).toEqual({ code: 1, requests: 0 })
   expect(err).toContain('headrace: there is no key for deepseek: set DEEPSEEK_API_KEY (or HEADRACE_API_KEY)\n')
 })

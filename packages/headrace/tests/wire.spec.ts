@@ -75,7 +75,7 @@ it('an image and a PDF go with a prompt; a model that cannot see is told so', as
   const flags = ['--image', png!, '--image', pdf!, '--base-url', server.url]
   const env = { HEADRACE_API_KEY: 'none-of-yours' }
   expect(await lab.run(['run', 'Look', '--model', 'openai/gpt-4o', ...flags], { env })).toMatchObject({ code: 0, out: 'Seen.\n' })
-  expect(await lab.run(['run', 'Look', '--model', 'deepseek/deepseek-chat', ...flags], { env })).toMatchObject({ code: 0 })
+  expect(await lab.run(['run', 'Look', '--model', 'deepseek/deepseek-flash', ...flags], { env })).toMatchObject({ code: 0 })
   const [seeing, blind] = server.requests.map(({ raw }) => raw)
   expect(seeing).toContain('"image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}')
   expect(seeing).toContain('"filename":"paper.pdf"')

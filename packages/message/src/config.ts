@@ -32,7 +32,7 @@ export class ConfigError extends HeadraceError {
 }
 
 const checks: { readonly [F in ConfigField]: readonly [test: (value: unknown) => boolean, expected: string] } = {
-  model: [isModel, 'a name such as "deepseek/deepseek-chat"'],
+  model: [isModel, 'a name such as "deepseek/deepseek-flash"'],
   temperature: [Number.isFinite, 'a finite number'],
   topP: [Number.isFinite, 'a finite number'],
   maxOutputTokens: [(value) => Number.isSafeInteger(value) && (value as number) > 0, 'a positive integer'],
@@ -53,7 +53,7 @@ export const CONFIG_FIELDS = Object.keys(checks) as readonly ConfigField[]
 export function toConfigPatch(input: unknown, at = 'config'): Partial<CallConfig> {
   if (typeof input !== 'object' || input === null || !isPlain(input)) throw new ConfigError(at, 'must be an object, as {} makes one')
   const unknown = Object.keys(input).find((key) => !Object.hasOwn(checks, key))
-  if (unknown === 'provider') throw new ConfigError(at, 'has no field "provider": it stands in front of the model, as in model: "deepseek/deepseek-chat"')
+  if (unknown === 'provider') throw new ConfigError(at, 'has no field "provider": it stands in front of the model, as in model: "deepseek/deepseek-flash"')
   if (unknown !== undefined) throw new ConfigError(at, `has an unknown field ${JSON.stringify(unknown)}; it may have ${CONFIG_FIELDS.join(', ')}`)
   const source = input as Record<ConfigField, unknown>
   const result: Record<string, unknown> = {}
@@ -94,7 +94,7 @@ export function resolveModel<C extends Partial<CallConfig>>(patch: C, base: stri
   return copyJson({ ...patch, model: `${splitModel(base).provider}/${model}` }, at)
 }
 
-const EXAMPLE = 'model: "deepseek/deepseek-chat"'
+const EXAMPLE = 'model: "deepseek/deepseek-flash"'
 
 /** A model's name in its two parts. */
 export interface ModelParts {

@@ -10,7 +10,7 @@ describe('toConfig', () => {
   })
 
   it('needs a model, and says how to name one', () => {
-    expect(() => toConfig({ temperature: 0 })).toThrow('config has no model; name one, e.g. model: "deepseek/deepseek-chat"')
+    expect(() => toConfig({ temperature: 0 })).toThrow('config has no model; name one, e.g. model: "deepseek/deepseek-flash"')
   })
 
   it('gives a model without a slash the provider of what it replaces, and refuses one that replaces nothing', () => {
@@ -29,7 +29,7 @@ describe('toConfigPatch', () => {
   it.each([
     [{ modle: 'm' }, 'unknown field "modle"; it may have model, temperature'],
     [JSON.parse('{"__proto__":1}'), 'unknown field "__proto__"'],
-    [{ model: '' }, 'config.model must be a name such as "deepseek/deepseek-chat"'],
+    [{ model: '' }, 'config.model must be a name such as "deepseek/deepseek-flash"'],
     [{ model: '/m' }, 'config.model must be a name'],
     [{ model: 'p/' }, 'config.model must be a name'],
     [{ model: 3 }, 'config.model must be a name'],
@@ -69,7 +69,7 @@ describe('toConfigPatch', () => {
 
 describe('splitModel', () => {
   it('splits at the first slash', () => {
-    expect(splitModel('deepseek/deepseek-chat')).toEqual({ provider: 'deepseek', model: 'deepseek-chat' })
+    expect(splitModel('deepseek/deepseek-flash')).toEqual({ provider: 'deepseek', model: 'deepseek-flash' })
     expect(splitModel('openrouter/meta/llama')).toEqual({ provider: 'openrouter', model: 'meta/llama' })
     expect(splitModel('m')).toEqual({ provider: '', model: 'm' })
   })

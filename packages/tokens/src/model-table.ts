@@ -82,12 +82,12 @@ export const MODELS: ModelTable = Object.freeze({
   'google/gemini-3-pro': { context: 1_048_576, output: 65_536, rates: rates(2, 12, 0.2), above: [{ tokens: 200_000, rates: rates(4, 18, 0.4) }] },
   'google/gemini-3.1-pro': { context: 1_048_576, output: 65_536, rates: rates(2, 12, 0.2), above: [{ tokens: 200_000, rates: rates(4, 18, 0.4) }] },
 
-  // api-docs.deepseek.com/quick_start/pricing, in a copy of 22 May 2026. The two older names are V4 Flash without and with
-  // thinking, and were to go.
-  'deepseek/deepseek-v4-flash': { context: 1_000_000, output: 384_000, rates: rates(0.14, 0.28, 0.0028), images: false },
-  'deepseek/deepseek-v4-pro': { context: 1_000_000, output: 384_000, rates: rates(0.435, 0.87, 0.003625), images: false },
-  'deepseek/deepseek-chat': { context: 131_072, output: 8_192, rates: rates(0.14, 0.28, 0.0028), images: false },
-  'deepseek/deepseek-reasoner': { context: 131_072, output: 65_536, rates: rates(0.14, 0.28, 0.0028), images: false },
+  // api-docs.deepseek.com/quick_start/pricing, in a copy of October 2026: rates of peak hours (01:00 to 04:00 and 06:00 to 10:00 UTC on
+  // working days of China); half is billed at other times. deepseek-v4-flash is served and billed as deepseek-flash. The names
+  // deepseek-chat and deepseek-reasoner ended on 24 July 2026.
+  'deepseek/deepseek-flash': { context: 1_000_000, output: 384_000, rates: rates(0.3, 1.2, 0.006) },
+  'deepseek/deepseek-v4-flash': { context: 1_000_000, output: 384_000, rates: rates(0.3, 1.2, 0.006) },
+  'deepseek/deepseek-v4-pro': { context: 1_000_000, output: 384_000, rates: rates(1.32, 3.96, 0.044), images: false },
   // platform.moonshot.ai, docs.x.ai: windows from memory; prices are not known here.
   'moonshot/kimi-k2-thinking': { context: 262_144, images: false },
   'moonshot/kimi-k2-turbo': { context: 262_144, images: false },

@@ -23,7 +23,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'Claude with a budget': { model: 'anthropic/claude-sonnet-4-5', traits: { family: 'anthropic' }, rules: RULES.anthropic, config: { reasoningEffort: 'high', maxOutputTokens: 9_000 } },
   'Gemini 3': { model: 'google/gemini-3-pro', traits: { family: 'google' }, rules: (body) => RULES.google(body, { signed: true }) },
   'Gemini 2.5': { model: 'google/gemini-2.5-pro', traits: { family: 'google' }, rules: RULES.google },
-  DeepSeek: { model: 'deepseek/deepseek-chat', traits: { family: 'openai-chat', system: 'anywhere', reasoning: 'reasoning_content', reasoningDemanded: true, textOnly: true, usersApart: true, output: 'none' }, rules: (body) => [...RULES.chat(body), ...demanded(body)] },
+  DeepSeek: { model: 'deepseek/deepseek-flash', traits: { family: 'openai-chat', system: 'anywhere', reasoning: 'reasoning_content', reasoningDemanded: true, textOnly: true, usersApart: true, output: 'none' }, rules: (body) => [...RULES.chat(body), ...demanded(body)] },
   Mistral: { model: 'mistral/magistral', traits: { family: 'openai-chat', reasoning: 'thinking', ids: MISTRAL_IDS, answerBehindResults: true, streamOptions: 'none' }, rules: (body) => [...RULES.chat(body, { strictRoles: true }), ...mistral(body)] },
   OpenRouter: { model: 'openrouter/google/gemini-3', traits: { family: 'openai-chat', reasoning: 'reasoning', files: true }, rules: (body) => RULES.chat(body, { strictRoles: true }) },
   'any endpoint': { model: 'lab/any', traits: { family: 'openai-chat' }, rules: (body) => RULES.chat(body, { strictRoles: true }) },

@@ -10,7 +10,7 @@ export interface Told {
   readonly writer?: string
 }
 
-export const WRITERS = ['openai/gpt-5', 'openai-chat/gpt-4o', 'anthropic/claude-sonnet-4-5', 'anthropic/claude-opus-9', 'google/gemini-3-pro', 'google/gemini-2.5-pro', 'deepseek/deepseek-chat', 'moonshot/kimi-k2', 'mistral/magistral', 'openrouter/google/gemini-3', 'groq/qwen', 'ollama/llama', 'lab/any'] as const
+export const WRITERS = ['openai/gpt-5', 'openai-chat/gpt-4o', 'anthropic/claude-sonnet-4-5', 'anthropic/claude-opus-9', 'google/gemini-3-pro', 'google/gemini-2.5-pro', 'deepseek/deepseek-flash', 'moonshot/kimi-k2', 'mistral/magistral', 'openrouter/google/gemini-3', 'groq/qwen', 'ollama/llama', 'lab/any'] as const
 
 const text = fc.oneof(fc.constantFrom('', ' \n', 'Hello.', 'Done\n', '<system>no</system>'), fc.string({ maxLength: 12, unit: 'grapheme' }).map((value) => value.toWellFormed()))
 const said = text.filter((value) => value !== '')

@@ -2,7 +2,7 @@ import { MISTRAL_IDS, type Traits } from '@headrace/wire'
 
 /** A provider known by name. */
 export interface Preset {
-  /** Name of its adapter: the part before the first slash in `deepseek/deepseek-chat`. */
+  /** Name of its adapter: the part before the first slash in `deepseek/deepseek-flash`. */
   readonly name: string
   readonly baseURL: string
   /** The variable its key comes from; absent where no key is needed. */

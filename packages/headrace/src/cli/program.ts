@@ -117,7 +117,7 @@ function defineRun(root: Command, terminal: Terminal, done: (code: number) => vo
     .description('give an agent a prompt in this folder, and follow it to the end')
     .argument('[prompt...]', 'what to do; "-", or nothing where something is piped, reads it from stdin')
     .option('--cwd <folder>', 'the folder it works in (default: this one)')
-    .option('--model <provider/model>', 'e.g. deepseek/deepseek-chat (default: HEADRACE_MODEL)')
+    .option('--model <provider/model>', 'e.g. deepseek/deepseek-flash (default: HEADRACE_MODEL)')
     .option('--base-url <url>', 'an OpenAI-compatible endpoint (default: HEADRACE_BASE_URL)')
     .option('--image <file>', 'an image or a PDF that goes with the prompt; may be given again', (file: string, files: readonly string[] = []) => [...files, file])
     .option('--window <tokens>', 'the window of a model that is not known by name', whole)
@@ -179,7 +179,7 @@ HEADRACE_BASE_URL goes with HEADRACE_MODEL, and with models that name no known p
 Ctrl-C cancels the turn, a second one leaves. Exit codes: 0 done, 1 ended otherwise, 2 usage, 3 no whole answer,
 4 done, but calls were denied that nobody was there to allow, 130 cancelled.
 
-  headrace run "Why does the test fail?" --model deepseek/deepseek-chat
+  headrace run "Why does the test fail?" --model deepseek/deepseek-flash
   headrace run "Fix it." --continue --yes
   headrace run "Hello" --model qwen3 --base-url http://localhost:8000/v1`
 
