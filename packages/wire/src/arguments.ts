@@ -1,15 +1,19 @@
 import type { JsonObject } from '@headrace/message'
 
 /**
- * The arguments of an earlier call as a provider takes them: a JSON object, whatever the model wrote. What is none, such as a call cut
- * off by the output limit, becomes `{ "unparsed": "…" }`, so that the model still sees what it wrote.
+ * The arguments of an earlier call as a provider accepts them: a JSON object, whatever the model wrote. Anything else,
+ * such as a call cut off by the output limit, becomes `{ "unparsed": "…" }`, so that the model still sees what it
+ * wrote.
  */
 export function toInput(text: string): JsonObject {
   if (text.trim() === '') return {}
   return parsed(text) ?? { unparsed: text }
 }
 
-/** The same as a text: the model's own, byte for byte, where it is an object, so that a provider's cache knows its own answer again. */
+/**
+ * The same as a text: the model's own text, byte for byte, where it is an object, so that the provider's prompt cache
+ * matches.
+ */
 export function toInputText(text: string): string {
   if (text.trim() === '') return '{}'
   return parsed(text) ? text : JSON.stringify({ unparsed: text })
@@ -24,7 +28,7 @@ function parsed(text: string): JsonObject | undefined {
   }
 }
 
-/** Arguments in whatever form a server streams them: their text; an object as its JSON. */
+/** The text of arguments, in whatever form a server streams them; an object as its JSON. */
 export function argumentsText(value: unknown): string {
   if (typeof value === 'string') return value.toWellFormed()
   return value === undefined || value === null ? '' : JSON.stringify(value).toWellFormed()

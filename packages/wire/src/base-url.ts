@@ -1,18 +1,18 @@
 import { HeadraceError } from '@headrace/message'
 
-/** A base URL that is none. */
+/** A base URL that is invalid. */
 export class BaseUrlError extends HeadraceError {
   constructor(at: string) {
     super('BASE_URL_INVALID', `${at} must be an http(s) URL; give one such as "http://localhost:8000/v1"`)
   }
 }
 
-/** Ends of paths that people paste along, by the protocols' own. */
+/** Endpoint paths that people often paste as part of a base URL. */
 const ENDS = /\/+(chat\/completions|completions|responses|messages|models(\/[^/]+:(streamGenerateContent|generateContent))?)?\/*$/
 
-/** A base URL as it is meant, whatever was pasted: white space, a slash at its end, the whole path, a query, which is kept apart. */
+/** A pasted base URL without white space, trailing slash and endpoint path; its query is kept apart. */
 export interface BaseUrl {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string
   readonly query: Readonly<Record<string, string>>
 }
@@ -28,7 +28,7 @@ export function toBaseUrl(text: string, at: string): BaseUrl {
   return { url: url.href.replace(ENDS, ''), query }
 }
 
-/** A path behind a base URL, with its query. */
+/** A base URL followed by a path, with its query. */
 export function urlOf({ url, query }: BaseUrl, path: string, more: Readonly<Record<string, string>> = {}): string {
   const search = new URLSearchParams({ ...query, ...more }).toString()
   return `${url}${path}${search === '' ? '' : `?${search}`}`

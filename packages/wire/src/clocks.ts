@@ -1,23 +1,23 @@
 import { ModelError } from '@headrace/agent'
 
-/** How long a model is waited for, in milliseconds; 0 is for ever. */
+/** How long to wait for a model, in milliseconds; 0 means no limit. */
 export interface Clocks {
-  /** Until the first byte of an answer: a local model may read its prompt for minutes. */
+  /** Until the first byte of an answer: a local model may take minutes to read its prompt. */
   readonly firstByte: number
-  /** Without a byte after the first. What keeps a connection alive counts, though it says nothing. */
+  /** Between two bytes after the first. Keep-alives count as bytes. */
   readonly idle: number
   /** For the whole answer. */
   readonly whole: number
 }
 
-/** Milliseconds: a quarter of an hour until the first byte, five minutes between two, none for the whole. */
+/** Milliseconds: 15 minutes until the first byte, 5 minutes between two, no limit for the whole answer. */
 export const DEFAULT_CLOCKS: Clocks = { firstByte: 900_000, idle: 300_000, whole: 0 }
-/** What a timer of Node can wait for. */
+/** The longest delay of a Node timer. */
 export const MAX_WAIT = 2 ** 31 - 1
 
-/** Waits for a model no longer than it may: until the request is aborted, or one of the clocks has run down. */
+/** Watches a request to a model: ends it when it is aborted, or when one of its timeouts is over. */
 export class Watch {
-  /** For the model: aborted as soon as its answer is no use any more. */
+  /** Passed to the model's request: aborted as soon as its answer is not needed any more. */
   readonly signal: AbortSignal
   private readonly controller = new AbortController()
   private readonly outer: AbortSignal
@@ -46,7 +46,7 @@ export class Watch {
     return this.ended
   }
 
-  /** A byte came. */
+  /** Notes that a byte came. */
   heard(): void {
     clearTimeout(this.silence)
     const { idle } = this.clocks
@@ -75,7 +75,7 @@ export class Watch {
   private timer(wait: number, always: boolean, message: string): NodeJS.Timeout | undefined {
     if (wait <= 0 || wait > MAX_WAIT) return undefined
     return setTimeout(() => {
-      // A consumer that takes its time is not the model's silence.
+      // A slow consumer does not count as silence of the model.
       if (always || this.reject) this.end(new ModelError({ kind: 'timeout', message }))
     }, wait)
   }

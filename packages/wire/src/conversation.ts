@@ -2,7 +2,7 @@ import type { AssistantMessage, Digest, JsonObject, Message, ReasoningBlock, Req
 import { CallIds, type IdRule, toolName } from './ids.ts'
 import { type Kinship, type Target, kinshipOf } from './target.ts'
 
-/** What a request is mapped with. The same parts give the same bytes. */
+/** The input of a mapping. The same input gives the same bytes. */
 export interface Mapping {
   readonly request: Pick<Request, 'config' | 'system' | 'tools' | 'messages' | 'segments'> & { readonly writers?: readonly (string | undefined)[]; readonly root?: string }
   readonly target: Target
@@ -10,10 +10,10 @@ export interface Mapping {
   readonly blobs: ReadonlyMap<Digest, string>
 }
 
-/** What a provider takes of a conversation. */
+/** What a provider supports in a conversation. */
 export interface Taking {
   readonly ids: IdRule
-  /** `anywhere`: a system message in mid-conversation goes as one. `front`: it is framed, as the user's. */
+  /** `anywhere`: a system message in mid-conversation is sent as one. `front`: it is sent as a framed user message. */
   readonly system: 'anywhere' | 'front'
   readonly images: boolean
   /** PDF. */
@@ -38,22 +38,24 @@ export interface SentResult {
   readonly name: string
   readonly parts: readonly Part[]
   readonly error: boolean
-  /** What the provider wants back of the call that it answers, where the same model made it. */
+  /** What the provider wants to get back of the call that this answers, where the same model made the call. */
   readonly metadata?: JsonObject
 }
 
-/** A line of a conversation. `at` is the index of its (last) message in the request; a line of ours has none. */
+/** A line of a conversation. `at` is the index of its (last) message in the request; a line that we add has none. */
 export type Line =
   | { readonly role: 'system' | 'user'; readonly parts: readonly Part[]; readonly at: number | undefined }
   | { readonly role: 'assistant'; readonly blocks: readonly SaidBlock[]; readonly kinship: Kinship; readonly at: number | undefined }
   | { readonly role: 'results'; readonly results: readonly SentResult[]; readonly at: number }
 
-/** Said where a provider wants the user to speak: in front of an answer that nothing asked for, and behind the last one. */
+/**
+ * Inserted where a provider requires a user message: before an answer without a question, and after the last answer.
+ */
 export const GO_ON = 'Go on.'
 
 /**
- * The lines of a request's messages. How one is mapped depends on what stands before it and on whom it goes to, never on what stands
- * behind it. What says nothing is left out; `says` tells whether anything of an answer can be said to this provider.
+ * The lines of a request's messages. How one is mapped depends on what comes before it and on the target, never on what
+ * follows. Empty messages are left out; `says` tells whether anything of an answer can be said to this provider.
  */
 export function linesOf(
   { request, target, blobs }: Mapping,
@@ -104,13 +106,13 @@ export function linesOf(
   return lines
 }
 
-/** The same, with the user's word at the end where an answer stands last: providers go on from what was asked, not from an answer. */
+/** The same, with a user message added where an answer is last: providers do not continue from an answer. */
 export function askedLines(lines: readonly Line[]): readonly Line[] {
   const last = lines.findLast(({ role }) => role !== 'system')
   return last === undefined || last.role === 'assistant' ? [...lines, { role: 'user', parts: [{ type: 'text', text: GO_ON }], at: undefined }] : lines
 }
 
-/** Texts as one, a line each at least, for places that take no parts. */
+/** Texts joined, each on a new line, for fields that accept no parts. */
 export function joined(parts: readonly Part[]): string {
   return parts.map((part) => part.type === 'text' ? part.text : '').join('\n')
 }
@@ -119,7 +121,7 @@ export function isBlankText(text: string): boolean {
   return text.trim() === ''
 }
 
-/** How an image or a file of a tool result is called where it stands apart. */
+/** The label of an image or a file of a tool result that is sent in another message. */
 export function mediaLabel(number: number): string {
   return `[attachment ${number}]`
 }
@@ -151,7 +153,7 @@ function sent({ type, id, name, arguments: text, metadata }: ToolCallBlock, ids:
   return { type, id: ids.next(id), name: toolName(name), arguments: text, ...(metadata && { metadata }) }
 }
 
-/** By the model's own ids; what is opaque of a call goes to the model that made it alone. */
+/** Keyed by the model's own ids; opaque parts of a call are sent only to the model that made them. */
 function callsById(message: AssistantMessage, blocks: readonly SaidBlock[], kinship: Kinship): ReadonlyMap<string, SentCall> {
   return new Map(message.content.flatMap((block, index): [string, SentCall][] => {
     if (block.type !== 'tool-call') return []

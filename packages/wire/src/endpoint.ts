@@ -11,22 +11,22 @@ import { mappingOf } from './mapping.ts'
 import { Secrets } from './secrets.ts'
 import { PACKAGE } from './version.ts'
 
-/** An endpoint with everything said. */
+/** A fully resolved endpoint. */
 export interface Endpoint {
   readonly name: string
   readonly base: BaseUrl
-  /** What the provider does for a model. */
+  /** What the provider supports for a model. */
   readonly traits: (model: string) => Traits
-  /** Asked when a request is sent. @throws ModelError `auth` */
+  /** Called when a request is sent. @throws ModelError `auth` */
   readonly key: () => string | undefined
   /** More headers. Their values are redacted from every error. */
   readonly headers?: Readonly<Record<string, string>>
   readonly clocks: Clocks
-  /** Cuts prompts that do not fit without a word, and bills what is left. */
+  /** The server silently cuts prompts that do not fit, and bills what is left. */
   readonly cutsSilently?: boolean
 }
 
-/** A body as it goes out. */
+/** A body as it is sent. */
 export interface Outgoing {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -35,7 +35,10 @@ export interface Outgoing {
   readonly adapter: AdapterRecord
 }
 
-/** The adapter of an endpoint: one pure body, one connection, the answer as chunks. Nothing is retried or repeated here. */
+/**
+ * The adapter of an endpoint: builds the body (a pure function), sends it once, gives the answer as chunks. It never
+ * retries.
+ */
 export function endpointAdapter(endpoint: Endpoint, connections: () => Promise<Connections>, warn: (message: string) => void): Adapter {
   const bills = new Bills(warn)
   return {
@@ -53,7 +56,7 @@ function loaded(endpoint: Endpoint, request: Request, tools: AdapterTools): Prom
   return mappingOf(request, tools, familyOf(traits).taking(traits, tools.model))
 }
 
-/** What goes out, and the fields of the config that the protocol has no word for. */
+/** What is sent, and the fields of the config that the protocol does not support. */
 interface Prepared {
   readonly sent: Outgoing
   readonly unsaid: readonly string[]
@@ -110,12 +113,12 @@ async function* stream(
   } catch (error) {
     throw toModelError(watch.error ?? error, endpoint.name, secrets)
   } finally {
-    // Whoever stops listening stops the model.
+    // A consumer that stops reading stops the model.
     watch.close()
   }
 }
 
-/** An answer is whole once the model has said why it stopped; what goes wrong behind that costs nothing any more. */
+/** An answer is complete once it has a stop reason; errors after that are ignored. */
 async function* answer(endpoint: Endpoint, mapping: Mapping, events: AsyncIterator<Parameters<ReturnType<typeof reading>['read']>[0]>, watch: Watch): AsyncGenerator<Chunk> {
   const reader = reading(endpoint, mapping)
   try {
@@ -135,12 +138,15 @@ function reading({ traits }: Endpoint, mapping: Mapping): ReturnType<ReturnType<
   return familyOf(traits(mapping.target.model)).reader(mapping)
 }
 
-/** Characters of a body for a token, at most, before a bill cannot be true. */
+/** The most characters of a body per billed token; with more, the bill cannot be right. */
 const IMPLAUSIBLE = 12
-/** Characters by which a body grew though its bill did not. */
+/** By how many characters a body must have grown, with the same bill, to count as cut. */
 const GROWN = 2_000
 
-/** The bills of a server that cuts prompts without a word. What is cut is said, and never told as a bill: it would be learnt from. */
+/**
+ * Watches the usage of a server that silently cuts prompts. A cut is an error and its usage is not passed on: estimates
+ * would be corrected by it.
+ */
 class Bills {
   private readonly last = new Map<string, { readonly size: number; readonly input: number }>()
   private readonly warn: (message: string) => void
@@ -162,7 +168,7 @@ class Bills {
   }
 }
 
-/** `GET /models`, in either shape. */
+/** Reads the answer of `GET /models`, in either shape. */
 async function listModels(endpoint: Endpoint, connections: () => Promise<Connections>): Promise<readonly string[]> {
   const watch = new Watch(new AbortController().signal, endpoint.clocks, endpoint.name)
   let secrets = new Secrets()

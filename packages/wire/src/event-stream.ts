@@ -1,6 +1,6 @@
 import { type EventSourceParser, createParser } from 'eventsource-parser'
 
-/** Splits a stream of server-sent events into their data. The last event counts also where the stream ends right behind it. */
+/** Splits a stream of server-sent events into their data. The last event counts also where no blank line follows it. */
 export class EventReader {
   private found: string[] = []
   private readonly parser: EventSourceParser = createParser({ onEvent: ({ event, data }) => { this.found.push(event === 'error' ? asError(data) : data) } })
@@ -17,7 +17,10 @@ export class EventReader {
   }
 }
 
-/** The data of an `error` event as an error, also where only the event's name says so: a text, or fields without `error` or `type`. */
+/**
+ * The data of an `error` event as an error, also where only the event's name says so: a text, or an object without
+ * `error` or `type`.
+ */
 function asError(data: string): string {
   try {
     const value: unknown = JSON.parse(data)

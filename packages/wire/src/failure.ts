@@ -6,13 +6,13 @@ import { type Report, reportOf, reportOfBody } from './report.ts'
 import { retryAfter } from './retry-after.ts'
 import type { Secrets } from './secrets.ts'
 
-/** Characters of a message, and of a code. */
+/** Most characters of an error's message, and of its code. */
 const MAX_MESSAGE = 400
 const MAX_CODE = 80
-/** A wait that is longer than this is named in the message. */
+/** A wait longer than this is mentioned in the message. */
 const LONG_WAIT = 60_000
 
-/** A response that is no answer: an error's, or a success that is no stream. */
+/** A response without an answer: an error status, or a success that is not a stream. */
 export class BadResponse extends Error {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -28,12 +28,12 @@ export class BadResponse extends Error {
   }
 }
 
-/** What came is no part of an answer. */
+/** The data received is no part of an answer. */
 export class Malformed extends Error {}
 
 /**
- * Any error of a call as a {@link ModelError}. It has no `cause`: that would hold the response and the headers, and with them what must
- * not be seen.
+ * Any error of a call as a {@link ModelError}. It has no `cause`: that would hold the response and its headers, and
+ * with them secrets.
  */
 export function toModelError(error: unknown, provider: string, secrets: Secrets): ModelError {
   const { message, code, ...failure } = error instanceof ModelError ? error.failure : failureOf(error, provider)
@@ -72,21 +72,24 @@ function windowOf(status: number | undefined, report: Report): number | undefine
   return isOverflow ? windowIn(report.text) : undefined
 }
 
-/** Nobody waits for an hour without being told. */
+/** Adds the wait to the message where it is long. */
 function waitWords(wait: number | undefined): string {
   if (wait === undefined || wait <= LONG_WAIT) return ''
   const minutes = Math.ceil(wait / 60_000)
   return `; it asks to wait ${minutes < 120 ? `${minutes} minutes` : `${Math.ceil(minutes / 60)} hours`}`
 }
 
-/** Where nothing answers to the path the base URL is the first suspect. Without a query or a name and password: they may be a key. */
+/**
+ * On 404 and 405 the base URL is probably wrong, so the message names it, without query, name and password: they may
+ * hold a key.
+ */
 function whereAsked(status: number, url: string): string {
   if ((status !== 404 && status !== 405) || !URL.canParse(url)) return ''
   const { origin, pathname } = new URL(url)
   return /\/v\d/.test(pathname) ? '' : `; asked was ${origin}${pathname}, and the base URL of most servers ends in /v1`
 }
 
-/** An error in mid-stream: an object of the provider's, or a text. */
+/** An error in mid-stream: an object, or a text. */
 function ofReport(report: Report, provider: string): Failure {
   const { status, code, retryAfter: wait } = report
   const kind = status === undefined ? kindOfWords(report) : kindOf(status, report)
@@ -110,14 +113,16 @@ function ofPage({ status, headers, body }: BadResponse, provider: string): Failu
   return defined({ kind, message, status: report.status ?? status, code: report.code })
 }
 
-/** A redirect is not followed, for the key would go along. Without a query: it may be a key. */
+/**
+ * Redirects are not followed: the key would be sent along. The target is named without its query, which may hold a key.
+ */
 function whereTo(location: string | undefined): string {
   if (location === undefined || !URL.canParse(location)) return ''
   const { origin, pathname } = new URL(location)
   return `, which leads to ${origin}${pathname}`
 }
 
-/** What will be the same again until somebody changes something, and what helps. */
+/** Errors that stay until somebody changes something, and what helps. */
 const LASTING: readonly (readonly [RegExp, string])[] = [
   [/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|^EPROTO$/, 'the port speaks no TLS; is it http:// and not https://?'],
   [/CERT|SIGNATURE|ALTNAME/, 'its certificate is not trusted; NODE_EXTRA_CA_CERTS=<file> adds one that is'],
@@ -131,7 +136,7 @@ function ofSocket({ code, message }: { readonly code: string; readonly message: 
   return { kind: /TIMEDOUT|TIMEOUT/.test(code) ? 'timeout' : 'network', message: text, code }
 }
 
-/** What was paid for is used up: it is not there again after a while. */
+/** The paid quota is used up: waiting does not help. */
 const QUOTA = /insufficient.?(quota|balance|funds|credit)|exceeded your current quota(?!.*\bretry\b)|billing.?(hard.?limit|not.?active)|credit balance is too low|out of credits|payment required/i
 
 function kindOf(status: number, { text, retryAfter: wait }: Report): Failure['kind'] {
@@ -143,7 +148,10 @@ function kindOf(status: number, { text, retryAfter: wait }: Report): Failure['ki
   return status >= 500 ? 'server' : 'invalid'
 }
 
-/** Without a status: by the words. The provider had taken the request, so it is its fault unless it says otherwise. */
+/**
+ * Classifies an error without a status by its words. The request was accepted, so the provider is at fault unless it
+ * says otherwise.
+ */
 function kindOfWords({ text, code = '', retryAfter: wait }: Report): Failure['kind'] {
   if (saysOverflow(text)) return 'overflow'
   if (QUOTA.test(text) && wait === undefined) return 'auth'
@@ -162,10 +170,10 @@ function wordOf(status: number): string | undefined {
   return ({ 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not Found', 429: 'Too Many Requests', 500: 'Internal Server Error', 502: 'Bad Gateway', 503: 'Service Unavailable' } as Record<number, string>)[status]
 }
 
-/** Codes of the system, of Node's HTTP and TLS; newer OpenSSL has a slash in some (`ERR_SSL_SSL/TLS_ALERT_…`). */
+/** Codes of the system, of Node's HTTP and of TLS; newer OpenSSL has a slash in some (`ERR_SSL_SSL/TLS_ALERT_…`). */
 const SOCKET = /^(E[A-Z]+|EAI_\w+|UND_ERR_\w+|HPE_\w+|ERR_(TLS|SSL)[\w/]*|\w*CERT\w*|\w*SIGNATURE\w*)$/
 
-/** The error of a socket, wherever in the chain of causes it is. */
+/** The socket's error, wherever it is in the chain of causes. */
 function brokenOf(error: unknown): { code: string; message: string } | undefined {
   for (let current = error, depth = 0; current instanceof Error && depth < 8; current = current.cause, depth++) {
     const { code = current.name === 'HTTPParserError' ? 'HPE_INVALID' : undefined } = current as NodeJS.ErrnoException

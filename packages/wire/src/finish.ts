@@ -1,6 +1,6 @@
 import type { FinishReason } from '@headrace/message'
 
-/** The providers' words for why an answer ended. */
+/** The providers' stop reasons. */
 const WORDS: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
   ...words('stop', 'stop', 'end_turn', 'stop_sequence', 'eos', 'eos_token', 'completed', 'finish', 'complete'),
   ...words('tool-calls', 'tool_calls', 'tool-calls', 'tool_use', 'tool_call', 'function_call'),
@@ -9,17 +9,17 @@ const WORDS: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
     'spii', 'image_safety', 'language', 'guardrail_intervened', 'content_filtered'),
 ])
 
-/** Words that say the answer is none: the provider ran out of machines or lost them, or the model wrote a call that nobody can read. */
+/** Stop reasons that mean failure: the provider ran out of capacity, or the model wrote a malformed call. */
 const FAILURES: ReadonlySet<string> = new Set([
   'error', 'network_error', 'insufficient_system_resource', 'abort', 'malformed_function_call', 'unexpected_tool_call', 'too_many_tool_calls', 'missing_thought_signature',
 ])
 
-/** Why the model stopped, by its provider's word; `undefined` where it did not stop but fail. `called`: the answer has tool calls. */
+/** Our finish reason for a provider's; `undefined` where the answer failed. `called`: the answer has tool calls. */
 export function finishOf(word: string, called: boolean): FinishReason | undefined {
   const lower = word.toLowerCase()
   if (FAILURES.has(lower)) return undefined
   const reason = WORDS.get(lower) ?? 'other'
-  // Some servers say `stop` after calls, and some say `tool_calls` after none.
+  // Some servers send `stop` after calls, and some `tool_calls` without any.
   if (called && (reason === 'stop' || reason === 'other')) return 'tool-calls'
   return !called && reason === 'tool-calls' ? 'other' : reason
 }

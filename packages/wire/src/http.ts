@@ -4,14 +4,14 @@ import { BadResponse, Malformed } from './failure.ts'
 import { EventReader } from './event-stream.ts'
 import { isRecord } from './family.ts'
 
-/** Bytes of an error's body that are read; a message is somewhere at their beginning. */
+/** How many bytes of an error's body are read; the message is near the beginning. */
 const MAX_ERROR_BODY = 65_536
-/** Bytes of an answer that came in one piece. */
+/** Most bytes of an answer that is not streamed. */
 const MAX_WHOLE = 64 * 1024 * 1024
 
 /**
- * Connections to models. They go through `HTTPS_PROXY` and `HTTP_PROXY` unless `NO_PROXY` says otherwise, trust `NODE_EXTRA_CA_CERTS`, and
- * have no clocks of their own.
+ * Connections to models. They go through `HTTPS_PROXY` and `HTTP_PROXY` unless `NO_PROXY` says otherwise, trust
+ * `NODE_EXTRA_CA_CERTS`, and have no timeouts of their own.
  */
 export class Connections {
   private readonly agent = new EnvHttpProxyAgent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 30_000 } })
@@ -32,7 +32,7 @@ export class Connections {
     return parsed((await beginning(response, MAX_WHOLE)).toString())
   }
 
-  /** The events of an answer. `heard` is told of every byte. */
+  /** The events of an answer. `heard` is called for every chunk of bytes. */
   events(response: Response, heard: () => void): AsyncGenerator<JsonObject> {
     return eventsOf(response, heard)
   }
@@ -44,7 +44,7 @@ export class Connections {
 
 type Headers = Readonly<Record<string, string>>
 
-/** A name and a password of a URL go as a header, which `fetch` wants; a key that is said goes first. */
+/** A name and password in a URL are sent as a header, as `fetch` requires; a configured key takes precedence. */
 function placeOf(text: string, headers: Headers): { readonly url: string; readonly headers: Headers } {
   const url = new URL(text)
   const { username, password } = url
@@ -57,10 +57,10 @@ function placeOf(text: string, headers: Headers): { readonly url: string; readon
 }
 
 /**
- * The data of an answer's events, JSON each, as they come; or the one JSON of a server that does not stream. `heard` is told of every
- * byte, those of comments too.
+ * The data of an answer's events, JSON each, as they come; or the one JSON of a server that does not stream. `heard` is
+ * called for every chunk of bytes, comments too.
  *
- * @throws BadResponse for a page, Malformed for an event whose JSON was cut
+ * @throws BadResponse for an HTML page, Malformed for an event whose JSON was cut
  */
 async function* eventsOf(response: Response, heard: () => void): AsyncGenerator<JsonObject> {
   const type = response.headers.get('content-type') ?? ''
@@ -80,12 +80,12 @@ async function* eventsOf(response: Response, heard: () => void): AsyncGenerator<
     if (isStream === undefined) {
       first += text
       if (first.trim() === '') continue
-      // Some servers call a stream something else, and some send a whole answer though a stream was asked for.
+      // Some servers send another content type for a stream, and some a whole answer though a stream was asked for.
       isStream = /^\s*(data|event|id|retry|:)/.test(first)
       if (isStream) yield* dataOf(read(events.read(first)))
     } else if (isStream) yield* dataOf(read(events.read(text)))
     else if ((first += text).length > MAX_WHOLE) throw new Malformed('it does not end')
-    // Some servers keep the connection open behind their last event.
+    // Some servers keep the connection open after the last event.
     if (over) return
   }
   if (isStream) {
@@ -97,10 +97,10 @@ async function* eventsOf(response: Response, heard: () => void): AsyncGenerator<
   yield* whole
 }
 
-/** What an answer in one piece has, one of these at least, in whichever protocol. */
+/** Fields of which an answer that is not streamed has at least one, in any protocol. */
 const ANSWERS = ['choices', 'candidates', 'output', 'content', 'promptFeedback', 'usageMetadata']
 
-/** An answer in one piece, or in a list of pieces; nothing where it is something else. */
+/** An answer that is not streamed, or a list of its chunks; nothing where it is something else. */
 function wholeOf(text: string): JsonObject[] {
   try {
     const value: unknown = JSON.parse(text)
@@ -144,7 +144,7 @@ async function beginning(response: Response, limit: number): Promise<Buffer> {
       if (size >= limit) break
     }
   } catch {
-    // What there is says more than that there is no more of it.
+    // What was read so far is more useful than the error of the broken body.
   }
   return Buffer.concat(chunks).subarray(0, limit)
 }

@@ -14,8 +14,8 @@ export const COMMON_IDS: IdRule = { pattern: /^[a-zA-Z0-9_-]{1,40}$/, make: (has
 export const MISTRAL_IDS: IdRule = { pattern: /^[a-zA-Z0-9]{9}$/, make: (hash) => BigInt(`0x${hash}`).toString(36).slice(0, 9).padStart(9, '0') }
 
 /**
- * The ids of one request's calls, one to one: an id that fits and comes for the first time stays as it is; another is made from the id
- * and how often it came before. What comes behind changes none.
+ * The ids of one request's calls, one to one: an id that fits stays as it is the first time; others are derived from
+ * the id and how often it came before. Later calls do not change earlier ids.
  */
 export class CallIds {
   private readonly rule: IdRule
@@ -26,7 +26,7 @@ export class CallIds {
     this.rule = rule
   }
 
-  /** The id that a call is sent with: the same for the same, one to one. */
+  /** The id that a call is sent with; one to one. */
   next(id: string): string {
     const before = this.seen.get(id) ?? 0
     this.seen.set(id, before + 1)
@@ -41,10 +41,15 @@ export class CallIds {
   }
 }
 
-/** Names of functions as all providers take them: OpenAI, Anthropic `^[a-zA-Z0-9_-]{1,64}$`; Google wants a letter or `_` first. */
+/**
+ * Names of functions that all providers accept: OpenAI, Anthropic `^[a-zA-Z0-9_-]{1,64}$`; Google requires a letter or
+ * `_` first.
+ */
 const NAME = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/
 
-/** A tool's name as it is sent: a model may have called what was never a tool, by a name that no provider takes. */
+/**
+ * A tool's name as it is sent: a model may have called a tool that never existed, by a name that no provider accepts.
+ */
 export function toolName(name: string): string {
   if (NAME.test(name)) return name
   const fitted = name.replace(/[^a-zA-Z0-9_-]/g, '_').replace(/^(?![a-zA-Z_])/, '_')
@@ -52,7 +57,7 @@ export function toolName(name: string): string {
   return `${fitted.slice(0, 55)}_${sha256(name).slice(0, 8)}`
 }
 
-/** A tool's own name again, of those that were sent. */
+/** The tool's own name for a name that was sent. */
 export function ownName(sent: string, tools: readonly { readonly name: string }[]): string {
   return tools.find(({ name }) => name !== sent && toolName(name) === sent)?.name ?? sent
 }

@@ -2,7 +2,7 @@ import { type AdapterTools, ModelError } from '@headrace/agent'
 import type { Digest, Message, Request } from '@headrace/message'
 import type { Mapping, Taking } from './conversation.ts'
 
-/** Loads what a request's messages name by digest, as far as it will be sent: what a mapping needs beside the request. */
+/** Loads the blobs that a request's messages name, as far as they will be sent. */
 export async function mappingOf(request: Request, tools: AdapterTools, taking: Pick<Taking, 'images' | 'files'>): Promise<Mapping> {
   const blobs = new Map<Digest, string>()
   for (const digest of new Set(request.messages.flatMap((message) => mediaIn(message, taking)))) {

@@ -1,4 +1,4 @@
-/** How providers say that a request does not fit into the model's window; each with one that says so. */
+/** Messages by which providers say that a request does not fit into the window, each with an example provider. */
 const PATTERNS: readonly RegExp[] = [
   /context[_ ](length|window|size)[_ ](has been )?exceed/i, // OpenAI, DeepSeek, Cerebras: context_length_exceeded; llama.cpp: Context size has been exceeded
   /exceed_context_size|exceeds? the (available )?context (size|window|length)/i, // llama.cpp, LM Studio
@@ -21,15 +21,15 @@ const PATTERNS: readonly RegExp[] = [
   /request_too_large|tokens_limit_reached/i, // Anthropic, GitHub Models
 ]
 
-/** One field that is too long is no window that is: the same again whatever is compacted. */
+/** A single field that is too long is no overflow of the window: compaction would not help. */
 const ONE_FIELD = /string_above_max_length|string too long|array_above_max_length/i
 
-/** Whether a provider's words say that the request was too long for the model. */
+/** Whether a provider's message says that the request was too long for the model. */
 export function saysOverflow(text: string): boolean {
   return !ONE_FIELD.test(text) && PATTERNS.some((pattern) => pattern.test(text))
 }
 
-/** Where the words of an overflow have the window's number, each with one that says so. */
+/** Where an overflow's message has the size of the window, each with an example provider. */
 const WINDOWS: readonly RegExp[] = [
   /(?:maximum|max) (?:context|model|prompt) length (?:is|of)[: ]*(\d[\d,]*)/i, // OpenAI, DeepSeek, vLLM, OpenRouter, xAI
   /(?:context|model)(?:'s)? (?:context )?length \((\d[\d,]*)/i, // sglang
@@ -50,7 +50,9 @@ const WINDOWS: readonly RegExp[] = [
   /context (?:window|size|length|limit)(?: is| of|:)? (\d[\d,]*)/i,
 ]
 
-/** The tokens of a model's window, where the words of an overflow tell; smaller numbers than a window can be are something else. */
+/**
+ * The size of a model's window in tokens, where an overflow's message has it; too small numbers mean something else.
+ */
 export function windowIn(text: string): number | undefined {
   for (const pattern of WINDOWS) {
     const window = Number(pattern.exec(text)?.[1]?.replaceAll(',', ''))

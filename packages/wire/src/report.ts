@@ -1,4 +1,4 @@
-/** What a provider says of an error, in whichever shape it says it. */
+/** A provider's report of an error, read from any known shape. */
 export interface Report {
   readonly message?: string
   /** Its code, or else its type. */
@@ -7,11 +7,11 @@ export interface Report {
   readonly status?: number
   /** Milliseconds to wait, where the report itself says so. */
   readonly retryAfter?: number
-  /** Everything that words are looked for in. */
+  /** All text in which messages are looked for. */
   readonly text: string
 }
 
-/** Reads a body: JSON if it is some, otherwise a text or a page. */
+/** Reads a body: JSON, a text or an HTML page. */
 export function reportOfBody(body: string): Report {
   try {
     return reportOf(JSON.parse(body))
@@ -30,7 +30,7 @@ export function reportOf(value: unknown): Report {
   const inner = fields.error ?? fields.errors
   if (inner !== undefined && inner !== null && typeof inner !== 'boolean') return reportOf(inner)
   const message = firstText(fields.message, fields.msg, fields.detail, firstOf(fields.detail)?.msg, fields.error_description)
-  // Routers pass on what their own provider said.
+  // Routers pass on the error of the provider behind them.
   const raw = firstText((fields.metadata as { raw?: unknown } | null | undefined)?.raw)
   const said = message !== undefined && raw !== undefined && raw !== message ? `${message}: ${raw}` : message ?? raw
   const code = firstText(fields.code, fields.type, fields.status)

@@ -1,20 +1,20 @@
 import { base64Forms, escapedForms, formsOfKey } from '@headrace/message'
 
 const GONE = '[redacted]'
-/** A run of a key that is this long is redacted wherever it stands; shorter ones are ordinary words too often. */
+/** A part of a key of this length is redacted anywhere; shorter ones are too often ordinary words. */
 const RUN = 8
-/** Shorter secrets guard nothing, and would tear holes into every message. */
+/** Shorter secrets protect nothing, and redacting them would garble messages. */
 const SHORTEST = 4
 const MAX_SECRETS = 1_000
 
-/** What providers put in front of their keys: it tells whose key it is, and nothing of the key. */
+/** Known prefixes of providers' keys: not secret by themselves. */
 const PREFIX = /^(sk-ant-(api|admin|oat)\d\d-|sk-(proj|svcacct|admin|or-v1|lf)-|github_pat_|bedrock-api-key-)/
 
 /** Headers and query parameters whose values are keys. */
 const HEADER = /^(proxy-)?authorization$|cookie|(^|-)(api-?key|goog-api-key|auth|key|token|secret)$/i
 const PARAMETER = /^(key|api[-_]?key|code|sig|signature|token|access_token|subscription-key)$/i
 
-/** What looks like a key, for models that keep theirs to themselves. */
+/** Texts that look like a key, for models whose key is not known here. */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer|basic)\s+(?=\S*[\d_*=])[^\s"',;}]{8,}/gi, `$1 ${GONE}`],
   [/\b(sk|rk|pk|gsk|xai|hf|csk|pplx|r8|AIza)[-_]?[\w*.-]*[\d*][\w*.-]{5,}/g, GONE],
@@ -23,17 +23,17 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * What must not be seen: keys, whoever set them, in any form. A key is redacted in its escapes, in base64, in another case, and in any
- * run of eight of its characters; another value, such as that of a header of one's own, where it stands whole.
+ * Redacts secrets. A key is redacted also escaped, in base64, in another case, and any part of eight characters of it;
+ * other values, such as those of custom headers, only as a whole.
  */
 export class Secrets {
-  /** Lower-case runs of keys, in all their forms. */
+  /** Lower-case parts of keys, in all their forms. */
   private readonly runs = new Set<string>()
   private readonly whole = new Set<string>()
   private readonly known = new Set<string>()
   private readonly told: (key: string) => void
 
-  /** @param told is told of each key, once */
+  /** @param told called with each key, once */
   constructor(told: (key: string) => void = () => undefined) {
     this.told = told
   }
@@ -46,7 +46,7 @@ export class Secrets {
     this.told(secret)
     this.value(secret)
     const open = PREFIX.exec(secret)?.[0].length ?? 0
-    // A prefix by itself is no secret: runs begin where it ends, but for one that reaches over.
+    // A prefix alone is no secret: parts begin where it ends, except one that overlaps it.
     const own = secret.slice(Math.max(0, open - RUN + 1))
     for (const form of [own, ...escapedForms(own), ...base64Forms(secret)]) {
       const lower = form.toLowerCase()
@@ -55,14 +55,17 @@ export class Secrets {
     return this
   }
 
-  /** Something that may be a key: redacted where it stands whole. */
+  /** A value that may be a key: redacted only as a whole. */
   value(value: string | undefined): this {
     if (value === undefined || value.length < SHORTEST) return this
     for (const form of formsOfKey(value)) if (form.length >= SHORTEST) this.whole.add(form.toLowerCase())
     return this
   }
 
-  /** What goes out with a request. `Bearer` and the like are no part of a key; `Basic` holds a name and a password. */
+  /**
+   * Adds the secrets of a request's headers. `Bearer` and the like are no part of a key; `Basic` holds a name and a
+   * password.
+   */
   request(url: string, headers: Iterable<readonly [string, string]>): this {
     for (const [name, value] of headers) {
       if (!HEADER.test(name)) continue
@@ -77,13 +80,13 @@ export class Secrets {
     return this
   }
 
-  /** A text in which no secret stands, in any of its forms. */
+  /** A text with all secrets redacted, in all their forms. */
   redact(text: string): string {
     const lower = text.toLowerCase()
-    // Case folding may change a text's length; then places in one are none in the other.
+    // Case folding may change a text's length; offsets would not match then.
     const marked = lower.length === text.length ? this.cut(text, lower) : this.cut(lower, lower)
     return PATTERNS.reduce((rest, [pattern, replacement]) => rest.replace(pattern, (found: string, ...groups: unknown[]) => {
-      // A prefix by itself, with what it may end in.
+      // A known prefix alone, with its separator.
       if (PREFIX.exec(`${found}-`)?.[0].replace(/-$/, '') === found.replace(/-$/, '')) return found
       return replacement.replace('$1', typeof groups[0] === 'string' ? groups[0] : '')
     }), marked)

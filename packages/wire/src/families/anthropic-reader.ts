@@ -7,13 +7,13 @@ import { ownName } from '../ids.ts'
 interface Open {
   readonly type: string
   readonly call: number
-  /** What a call's block said of its input at once, where no delta says more. */
+  /** The input that a call's first event had, used where no delta follows. */
   readonly input: string
   sent: boolean
   signature: string
 }
 
-/** Reads the events of a message, or a whole one. */
+/** Reads the events of a streamed message, or a whole message. */
 export class AnthropicReader implements AnswerReader {
   private readonly tools: readonly ToolSchema[]
   private readonly open = new Map<unknown, Open>()
@@ -118,7 +118,7 @@ export class AnthropicReader implements AnswerReader {
   }
 }
 
-/** Anthropic counts what was read from the cache and written to it beside `input_tokens`; ours is the whole prompt. */
+/** Anthropic's `input_tokens` leaves out cache reads and writes; ours counts the whole prompt. */
 function anthropicUsage(usage: JsonObject): Usage | undefined {
   const [input, output] = [countField(usage['input_tokens']), countField(usage['output_tokens'])]
   if (input === undefined && output === undefined) return undefined

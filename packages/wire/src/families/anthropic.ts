@@ -6,10 +6,10 @@ import { COMMON_IDS, toolName } from '../ids.ts'
 import type { Kinship } from '../target.ts'
 import { AnthropicReader } from './anthropic-reader.ts'
 
-/** What one provider of Anthropic's messages takes. */
+/** What one provider of Anthropic's Messages API supports. */
 export interface AnthropicTraits {
   readonly family: 'anthropic'
-  /** `max_tokens` must be said: this is, where the config says nothing. */
+  /** `max_tokens` is required: this value is sent where the config has none. */
   readonly limit?: number
 }
 
@@ -67,7 +67,7 @@ function inputSchema(parameters: JsonObject): JsonObject {
   return parameters['type'] === undefined ? { type: 'object', ...parameters } : parameters
 }
 
-/** Models that are told a budget for their thinking; later ones take an effort. */
+/** Models that take a thinking budget; later ones take an effort. */
 const BUDGETED = /claude-(3|2|instant)|claude-(opus|sonnet|haiku)-4(-[0-5])?(-\d{8}|@|-v\d|$|-latest)/
 /** Models without structured outputs. */
 const UNSTRUCTURED = /claude-(3|2|instant)|claude-(opus|sonnet)-4(-0)?(-\d{8}|@|-v\d|$|-latest)/
@@ -88,8 +88,8 @@ interface Thinking {
 }
 
 /**
- * A model with a budget wants its thinking in front of the calls that are still open: where another made them, it does
- * not think this once.
+ * With a thinking budget, calls without results yet must have thinking in front of them: where another model made them,
+ * thinking is turned off for this request.
  */
 function thinkingOf(effort: string | undefined, model: string, messages: readonly Message[], most = Infinity): Thinking {
   if (effort === undefined) return { budget: 0 }
@@ -116,7 +116,7 @@ function messagesOf(mapping: Mapping): { readonly messages: Message[]; readonly 
     const role = line.role === 'assistant' ? 'assistant' : 'user'
     const content = line.role === 'assistant' ? toBlocks(line)
       : line.role === 'results' ? line.results.map(toResult) : line.parts.map(toPart)
-    // The roles take turns: what is said by one side is one message, its blocks in order.
+    // Roles must alternate: neighbours of one role are merged into one message, blocks in order.
     if (messages.at(-1)?.role === role) messages.at(-1)!.content.push(...content)
     else messages.push({ role, content })
     if (line.at !== undefined) ends.set(line.at, [messages.length - 1, messages.at(-1)!.content.length - 1])
@@ -124,12 +124,12 @@ function messagesOf(mapping: Mapping): { readonly messages: Message[]; readonly 
   return { messages, ends }
 }
 
-/** Thinking alone says nothing that could be sent, nor does white space. */
+/** A message of thinking or white space alone cannot be sent. */
 function says({ content }: AssistantMessage): boolean {
   return content.some((block) => block.type === 'tool-call' || (block.type === 'text' && !isBlankText(block.text)))
 }
 
-/** "The final block in an assistant message cannot be `thinking`": it led to nothing. */
+/** "The final block in an assistant message cannot be `thinking`": thinking at the end is left out. */
 function toBlocks({ blocks, kinship }: Extract<Line, { role: 'assistant' }>): Message['content'] {
   const content = blocks.flatMap((block) => toBlock(block, kinship))
   return content.slice(0, content.findLastIndex((block) => !isThinking(block)) + 1)
@@ -166,8 +166,8 @@ type Block = Record<string, JsonObject[string]> | undefined
 type Ends = ReadonlyMap<number, readonly [number, number]>
 
 /**
- * Behind the prefix, behind the history, and in front of the last answer of the history: where the request before this
- * one ended. Never on `after`.
+ * Breakpoints after the prefix, after the history, and before the last answer of the history, which is where the
+ * request before this one ended. Never on `after`.
  */
 function breakpoints({ request: { segments, messages: asked } }: Mapping, messages: readonly Message[], ends: Ends): Block[] {
   const { prefix, before, history } = segments
@@ -178,7 +178,7 @@ function breakpoints({ request: { segments, messages: asked } }: Mapping, messag
   return places.map((place) => blockBefore(place, messages, ends))
 }
 
-/** The last block of what stands before a place that can carry a breakpoint: thinking cannot. */
+/** The last block before a place that can carry a breakpoint: thinking cannot. */
 function blockBefore(place: number, messages: readonly Message[], ends: ReadonlyMap<number, readonly [number, number]>): Block {
   for (let at = place - 1; at >= 0; at--) {
     const found = ends.get(at)

@@ -4,13 +4,13 @@ import { type AnswerReader, Told, countField, fieldsOf, isRecord, textField } fr
 import { finishOf } from '../finish.ts'
 import { ownName } from '../ids.ts'
 
-/** Reads the responses of one answer. */
+/** Reads the stream of responses that make up one answer. */
 export class GoogleReader implements AnswerReader {
   private readonly tools: readonly ToolSchema[]
   private calls = 0
   private head = false
   private word: string | undefined
-  /** Its stream ends by itself. */
+  /** The stream ends by itself. */
   readonly over = false
 
   constructor(tools: readonly ToolSchema[]) {
@@ -26,7 +26,7 @@ export class GoogleReader implements AnswerReader {
     const candidate = Array.isArray(data['candidates']) ? fieldsOf(data['candidates'][0]) : {}
     const parts = fieldsOf(candidate['content'])['parts']
     const said = (Array.isArray(parts) ? parts : []).flatMap((part) => this.part(fieldsOf(part)))
-    // A prompt that is refused has no candidates, and this word.
+    // A blocked prompt has no candidates, but this reason.
     const word = textField(candidate['finishReason']) ?? (textField(fieldsOf(data['promptFeedback'])['blockReason']) && 'blocked')
     if (word !== undefined && word !== 'FINISH_REASON_UNSPECIFIED') this.word = word
     const usage = googleUsage(data['usageMetadata'])
@@ -67,7 +67,7 @@ export class GoogleReader implements AnswerReader {
   }
 }
 
-/** Thoughts are counted beside the candidates; ours is the whole answer. */
+/** Gemini counts thoughts apart from candidates; ours counts the whole answer. */
 function googleUsage(given: unknown): Usage | undefined {
   if (!isRecord(given)) return undefined
   const input = countField(given['promptTokenCount'])

@@ -6,7 +6,7 @@ import { COMMON_IDS, toolName } from '../ids.ts'
 import type { Kinship } from '../target.ts'
 import { GoogleReader } from './google-reader.ts'
 
-/** What one provider of Gemini's API takes. */
+/** What one provider of Gemini's API supports. */
 export interface GoogleTraits {
   readonly family: 'google'
 }
@@ -58,7 +58,7 @@ function bodyOf(mapping: Mapping): Mapped {
   return { body: withOptions(body, config.providerOptions), unsaid: [] }
 }
 
-/** Models before Gemini 3 take a budget and no level, and sign what they like. */
+/** Models before Gemini 3 take a budget, not a level, and do not require signatures. */
 const OLD = /gemini-(1|2)|gemma/
 const BUDGETS: Readonly<Record<string, number>> = { none: 0, minimal: 512, low: 2_048, medium: 8_192, high: 24_576 }
 
@@ -76,7 +76,8 @@ function contentsOf(mapping: Mapping): Content[] {
       case 'user': pushUser(contents, line.parts.map(toPart)); break
       case 'assistant': contents.push({ role: 'model', parts: toModel(line, mapping.target.model) }); break
       case 'results': {
-        // "the number of function response parts is equal to the number of function call parts": all of a step in one content, and alone.
+        // "the number of function response parts is equal to the number of function call parts": all results of a step
+        // go into one content, with nothing else in it.
         let number = 0
         contents.push({ role: 'user', parts: line.results.map((result) => toResponse(result, () => ++number)) })
         const media = line.results.flatMap(({ parts }) => parts.filter(({ type }) => type === 'media'))
@@ -87,7 +88,7 @@ function contentsOf(mapping: Mapping): Content[] {
   return contents
 }
 
-/** What the user says joins what the user said, but never the results of calls. */
+/** A user message is merged with one right before it, but never with results of calls. */
 function pushUser(contents: Content[], parts: JsonObject[]): void {
   const last = contents.at(-1)
   if (last?.role === 'user' && !last.parts.some((part) => part['functionResponse'] !== undefined)) last.parts.push(...parts)
@@ -99,8 +100,8 @@ function says({ content }: AssistantMessage): boolean {
 }
 
 /**
- * Where no signature is to be had, as for calls of another model, Google wants to be told not to look for one (Gemini
- * 3, thought signatures).
+ * Where there is no signature, as for calls of another model, Google's documented placeholder turns the check off
+ * (Gemini 3, thought signatures).
  */
 const UNSIGNED = 'skip_thought_signature_validator'
 

@@ -4,7 +4,7 @@ import { type GoogleTraits, google } from './google.ts'
 import { type ChatTraits, openaiChat } from './openai-chat.ts'
 import { type ResponsesTraits, openaiResponses } from './openai-responses.ts'
 
-/** What one provider takes, of whichever protocol it speaks. */
+/** What one provider supports, in whichever protocol it speaks. */
 export type Traits = ChatTraits | ResponsesTraits | AnthropicTraits | GoogleTraits
 
 /** The name of a protocol. */

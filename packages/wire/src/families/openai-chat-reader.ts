@@ -7,12 +7,12 @@ import { ownName } from '../ids.ts'
 interface Call { readonly index: number; id: string; name: string | undefined }
 
 /**
- * Reads the chunks of a chat completion, whatever a server leaves out or adds. Of an answer that came whole, in one JSON, `message`
- * takes the place of `delta`.
+ * Reads the chunks of a chat completion, whatever a server leaves out or adds. In an answer that came as one JSON,
+ * `message` takes the place of `delta`.
  */
 export class ChatReader implements AnswerReader {
   private readonly tools: readonly ToolSchema[]
-  /** By the server's own index, the newest of each. */
+  /** The newest call of each index, as the server numbers them. */
   private readonly calls = new Map<number, Call>()
   private count = 0
   private last: number | undefined
@@ -20,7 +20,7 @@ export class ChatReader implements AnswerReader {
   private details: JsonObject[] = []
   private refused = false
   private word: string | undefined
-  /** Its stream ends by itself. */
+  /** The stream ends by itself. */
   readonly over = false
   private told: Chunk | undefined
 
@@ -36,13 +36,13 @@ export class ChatReader implements AnswerReader {
     const { error } = data
     if (saysError(error)) throw new Told(data)
     const choice = choiceOf(data['choices'])
-    // Servers of the older completions say a text.
+    // Servers of the older completions API send a text.
     const delta = fieldsOf(choice['delta'] ?? choice['message'] ?? { content: choice['text'] })
     const thought = this.reasoning(delta)
     const said = [...this.content(delta), ...this.callsOf(delta)]
     const chunks = [...this.head(data), ...thought, ...(said.length > 0 ? this.close() : []), ...said]
     const word = textField(choice['finish_reason'])
-    // Where a template wrote it, the word for none is a text.
+    // Some templates write "none" as a text.
     if (word !== undefined && !/^(null|none)$/i.test(word)) this.word = word
     const usage = chatUsage(data['usage'] ?? choice['usage'] ?? fieldsOf(data['x_groq'])['usage'])
     return usage ? [...chunks, { type: 'usage', usage }] : chunks
@@ -55,7 +55,7 @@ export class ChatReader implements AnswerReader {
     return [...this.opaque(), { type: 'finish', reason }]
   }
 
-  /** Told once: what the provider calls its answer. */
+  /** Reported once: the provider's id and model of the answer. */
   private head(data: JsonObject): Chunk[] {
     if (this.told) return []
     const [id, model] = [textField(data['id']), textField(data['model'])]
@@ -73,7 +73,7 @@ export class ChatReader implements AnswerReader {
     return [{ type: 'reasoning', text }]
   }
 
-  /** Pieces of one detail are one detail; the order is theirs. */
+  /** Merges the pieces of one detail, in the order they came. */
   private keep(detail: JsonObject): void {
     const last = this.details.at(-1)
     if (!last || last['type'] !== detail['type'] || last['index'] !== detail['index'] || detail['index'] === undefined) return void this.details.push(detail)
@@ -87,14 +87,14 @@ export class ChatReader implements AnswerReader {
     this.details[this.details.length - 1] = merged
   }
 
-  /** The name under which reasoning came closes its block. */
+  /** Closes the block of reasoning, with the field's name that it came under. */
   private close(): Chunk[] {
     const { field } = this
     this.field = undefined
     return field === undefined || this.details.length > 0 ? [] : [{ type: 'reasoning', text: '', metadata: { chat: { field } } }]
   }
 
-  /** Details come until the end, with calls too; an answer may have details and no text of them. */
+  /** Details may come until the end, and with calls; there may be details without any text. */
   private opaque(): Chunk[] {
     return this.details.length > 0 ? [{ type: 'reasoning', text: '', metadata: { chat: { reasoning_details: this.details } } }] : this.close()
   }
@@ -121,8 +121,8 @@ export class ChatReader implements AnswerReader {
     const [id, named] = [textField(item['id']), textField(name)]
     const at = indexOf(item['index']) ?? this.placeOf(id, named)
     const known = this.calls.get(at)
-    // Some servers give every call the index 0: another id with a name is another call. Others give a new id with each
-    // piece, without a name.
+    // Some servers give every call the index 0: a new id with a name begins another call. Others send a new id with
+    // each piece, without a name.
     const isNew = !known || (named !== undefined && id !== undefined && known.id !== '' && known.id !== id)
     const call = isNew ? { index: this.count++, id: id ?? '', name: named } : known
     this.calls.set(at, call)
@@ -138,8 +138,8 @@ export class ChatReader implements AnswerReader {
   }
 
   /**
-   * Without an index: a new id begins another call, and so does a name without one, or another name under the same; none of them goes on
-   * with the last.
+   * Without an index: a new id, a name without an id, or another name under the same id begins another call; anything
+   * else continues the last one.
    */
   private placeOf(id: string | undefined, name: string | undefined): number {
     if (id === undefined) return name === undefined ? this.last ?? 0 : this.calls.size
@@ -153,7 +153,7 @@ function texts(type: 'text' | 'reasoning', value: unknown): Chunk[] {
   return text === undefined ? [] : [{ type, text }]
 }
 
-/** A bill in whichever words a server tells of its cache. */
+/** The usage, with the cached tokens under whichever name a server gives them. */
 export function chatUsage(given: unknown): Usage | undefined {
   if (!isRecord(given)) return undefined
   const prompt = fieldsOf(given['prompt_tokens_details'])
@@ -174,13 +174,13 @@ export function chatUsage(given: unknown): Usage | undefined {
   }
 }
 
-/** What there is of an error; some servers have the field empty in every chunk. */
+/** The error, if any; some servers send an empty field in every chunk. */
 function saysError(error: unknown): boolean {
   if (typeof error === 'object' && error !== null) return Object.keys(error).length > 0
   return error !== undefined && error !== null && error !== '' && error !== false && error !== 0
 }
 
-/** The first choice; some servers have one where a list belongs. */
+/** The first choice; some servers send an object in place of the list. */
 function choiceOf(choices: unknown): JsonObject {
   if (!Array.isArray(choices)) return fieldsOf(choices)
   return fieldsOf(choices.find((item) => fieldsOf(item)['index'] === 0) ?? choices[0])

@@ -6,17 +6,19 @@ import { COMMON_IDS, type IdRule, toolName } from '../ids.ts'
 import type { Kinship } from '../target.ts'
 import { ChatReader } from './openai-chat-reader.ts'
 
-/** How a provider takes earlier reasoning back. `as-it-came`: under the name under which it sent it. */
+/** How earlier reasoning is sent back to a provider. `as-it-came`: in the field that it came in. */
 export type ReasoningField = 'reasoning_content' | 'reasoning' | 'thinking' | 'as-it-came' | 'none'
 
-/** What one provider of OpenAI's chat completions takes. What is absent holds for most. */
+/** What one provider of OpenAI's chat completions supports. What is absent holds for most. */
 export interface ChatTraits {
   readonly family: 'openai-chat'
-  /** System messages in mid-conversation go as such. Most open models' templates raise an error on a second one. */
+  /**
+   * System messages in mid-conversation are sent as such. Most open models' templates raise an error on a second one.
+   */
   readonly system?: 'anywhere'
   /** Default: `as-it-came`. */
   readonly reasoning?: ReasoningField
-  /** The field must stand on each answer with calls, empty where another model wrote it. */
+  /** The field is required on each answer with calls, empty where another model wrote it. */
   readonly reasoningDemanded?: true
   /** Content as a text only, so no images either. */
   readonly textOnly?: true
@@ -24,23 +26,23 @@ export interface ChatTraits {
   readonly images?: false
   /** Takes PDF as `file`. */
   readonly files?: true
-  /** Two messages of the user behind one another stay two; else they are one, for templates that want the roles in turn. */
+  /** Two user messages in a row stay two; else they are merged, for templates that require alternating roles. */
   readonly usersApart?: true
-  /** Refuses the user right behind a tool's result. */
+  /** Refuses a user message right after a tool's result. */
   readonly answerBehindResults?: true
   readonly ids?: IdRule
   readonly maxTokens?: 'max_completion_tokens'
-  /** `none`: refuses `stream_options`, and bills unasked. */
+  /** `none`: refuses `stream_options`, and sends usage anyway. */
   readonly streamOptions?: 'none'
-  /** `none`: knows no JSON Schema for its answers. */
+  /** `none`: does not support a JSON Schema for answers. */
   readonly output?: 'none'
-  /** Where it looks for the effort. Default: `reasoning_effort`. */
+  /** The field for the reasoning effort. Default: `reasoning_effort`. */
   readonly effort?: 'reasoning.effort'
-  /** Has a prompt cache that is told by a key what belongs together. */
+  /** Takes a key that says which requests share a prompt cache. */
   readonly cacheKey?: true
 }
 
-/** `POST …/chat/completions`, as OpenAI made it and most others took it over. */
+/** `POST …/chat/completions`, made by OpenAI and supported by most others. */
 export const openaiChat: Family<ChatTraits> = {
   name: 'openai-chat',
   path: () => '/chat/completions',
@@ -112,12 +114,15 @@ function messagesOf(mapping: Mapping, traits: ChatTraits, system: string | undef
   return messages
 }
 
-/** Images of tool results, labelled: tool messages take texts only, so they follow in a message of the user behind the last result. */
+/**
+ * Images of tool results, labelled: tool messages accept texts only, so images follow in a user message after the last
+ * result.
+ */
 function mediaOf({ results }: Extract<Line, { role: 'results' }>): readonly Part[] {
   return results.flatMap(({ parts }) => parts.filter(({ type }) => type === 'media')).flatMap((part, index) => [{ type: 'text', text: mediaLabel(index + 1) }, part])
 }
 
-/** A message of the user; where the roles must take turns its parts join those of the one before. */
+/** Adds a user message; where roles must alternate, it is merged with the one before. */
 function pushUser(messages: JsonObject[], parts: readonly Part[], { usersApart, textOnly }: ChatTraits): void {
   const last = messages.at(-1)
   const content = contentOf(parts, textOnly === true)
@@ -141,7 +146,7 @@ function toPart(part: Part): JsonObject {
   return part.kind === 'image' ? { type: 'image_url', image_url: { url } } : { type: 'file', file: { filename: part.name ?? 'file.pdf', file_data: url } }
 }
 
-/** Reasoning alone says nothing here, nor does white space. */
+/** A message of reasoning or white space alone cannot be sent. */
 function says({ content }: AssistantMessage): boolean {
   return content.some((block) => block.type === 'tool-call' || (block.type === 'text' && !isBlankText(block.text)))
 }
@@ -176,7 +181,7 @@ function toReasoning(
   const came = fieldsOf(
     blocks.find((block) => block.type === 'reasoning' && block.metadata?.['chat'] !== undefined)?.metadata?.['chat'],
   )
-  // What holds signatures goes back whole, to the model that gave them; then the text stands in it already.
+  // Details with signatures are sent back whole, to the model that gave them; they already hold the text.
   if (kinship === 'self' && !reasoningDemanded && Array.isArray(came['reasoning_details']))
     return { reasoning_details: came['reasoning_details'] }
   const field =

@@ -9,7 +9,7 @@ interface Item { sent: boolean; readonly index: number; summaries: number; done?
 /** Reads the events of a response, or a whole one. */
 export class ResponsesReader implements AnswerReader {
   private readonly tools: readonly ToolSchema[]
-  /** By output index: what was said of each item. */
+  /** What was read of each item so far, by output index. */
   private readonly items = new Map<unknown, Item>()
   private calls = 0
   private refused = false
@@ -59,7 +59,7 @@ export class ResponsesReader implements AnswerReader {
     return []
   }
 
-  /** An answer that came in one piece. */
+  /** An answer that was not streamed. */
   private whole(response: JsonObject): Chunk[] {
     if (response['status'] === 'failed') throw new Told(response['error'] ?? response)
     return [...this.headOf(response), ...this.ended(response)]
@@ -95,7 +95,7 @@ export class ResponsesReader implements AnswerReader {
     return [{ type, text }]
   }
 
-  /** The whole of what no delta told. */
+  /** The whole text, where no delta came. */
   private late({ output_index: key, text }: JsonObject, type: 'text'): Chunk[] {
     return this.items.get(key)?.sent === true ? [] : this.text({ output_index: key ?? null, delta: text ?? null }, type)
   }
@@ -104,7 +104,7 @@ export class ResponsesReader implements AnswerReader {
     return this.items.get(key)?.sent === true ? [] : this.argumentsOf({ output_index: key ?? null, delta: text ?? null })
   }
 
-  /** Summaries of one item stand apart. */
+  /** Summaries of one item are separated by a blank line. */
   private part({ output_index: key }: JsonObject): Chunk[] {
     const item = this.itemAt(key)
     return item.summaries++ > 0 && item.sent ? [{ type: 'reasoning', text: '\n\n' }] : []
@@ -118,7 +118,7 @@ export class ResponsesReader implements AnswerReader {
     return [{ type: 'tool-call', index: item.index, arguments: text }]
   }
 
-  /** What the deltas did not say, and what must go back. */
+  /** What the deltas left out, and what must be sent back. */
   private done(data: JsonObject, item: JsonObject): Chunk[] {
     const key = data['output_index']
     this.itemDone(key, item)
@@ -160,12 +160,12 @@ export class ResponsesReader implements AnswerReader {
     return [...said, { type: 'reasoning', text: '', metadata: { openai: { itemId, reasoningEncryptedContent: content } } }]
   }
 
-  /** Items that no event told of are told now. */
+  /** Emits items that had no events of their own. */
   private ended(response: JsonObject): Chunk[] {
     const { status, incomplete_details: details } = response
     this.over = true
     this.word = status === 'incomplete' ? textField(fieldsOf(details)['reason']) ?? 'incomplete' : textField(status) ?? 'completed'
-    // A server that says no index of items told them under none.
+    // A server that sends no output index had its items stored under none.
     const isUnplaced = this.items.has(undefined) || this.items.has(null)
     const missed = isUnplaced ? [] : listOf(response['output']).flatMap((item, index) => this.items.get(index)?.done ? [] : this.done({ output_index: index }, item))
     const usage = responsesUsage(fieldsOf(response['usage']))

@@ -6,18 +6,18 @@ import { COMMON_IDS, toolName } from '../ids.ts'
 import type { Kinship } from '../target.ts'
 import { ResponsesReader } from './openai-responses-reader.ts'
 
-/** What one provider of OpenAI's Responses takes. */
+/** What one provider of OpenAI's Responses API supports. */
 export interface ResponsesTraits {
   readonly family: 'openai-responses'
-  /** Whether a model thinks: only those give encrypted reasoning, and the others answer 400 when they are asked for it. */
+  /** Whether it is a reasoning model: only those give encrypted reasoning; others answer 400 when asked for it. */
   readonly thinks?: (model: string) => boolean
 }
 
 const TAKING: Taking = { ids: COMMON_IDS, system: 'anywhere', images: true, files: true }
 
 /**
- * `POST …/responses`, with `store: false` and encrypted reasoning: all that the model sees stands in the body, so in the log (L1), and
- * nothing is kept at the provider.
+ * `POST …/responses`, with `store: false` and encrypted reasoning: all that the model sees is in the body, and so in
+ * the log (L1); nothing is stored at the provider.
  */
 export const openaiResponses: Family<ResponsesTraits> = {
   name: 'openai-responses',
@@ -28,7 +28,7 @@ export const openaiResponses: Family<ResponsesTraits> = {
   reader: ({ request }) => new ResponsesReader(request.tools ?? []),
 }
 
-/** Models of OpenAI that do not think: what came before o1, and those of later ones that are named `chat`. */
+/** OpenAI's models without reasoning: those before o1, and later ones named `chat`. */
 const UNTHINKING = /^(gpt-[34]|chatgpt|gpt-5(\.\d)?-chat|davinci|babbage)/
 
 function bodyOf(mapping: Mapping, { thinks = (model) => !UNTHINKING.test(model) }: ResponsesTraits): Mapped {
@@ -71,7 +71,7 @@ function toPart(part: Part): JsonObject {
   return part.kind === 'image' ? { type: 'input_image', image_url: url } : { type: 'input_file', filename: part.name ?? 'file.pdf', file_data: url }
 }
 
-/** A reasoning item must be followed by what it led to: alone it says nothing that could be sent. */
+/** A reasoning item must be followed by the item it led to: alone it cannot be sent. */
 function says({ content }: AssistantMessage): boolean {
   return content.some((block) => block.type === 'tool-call' || (block.type === 'text' && !isBlankText(block.text)))
 }
@@ -85,7 +85,8 @@ function toItems({ blocks, kinship }: Extract<Line, { role: 'assistant' }>): Jso
 function toItem(block: SaidBlock, kinship: Kinship): JsonObject[] {
   const opaque = kinship === 'self' ? fieldsOf(block.metadata?.['openai']) : {}
   switch (block.type) {
-    // Ids of messages and calls are left out: they would bind them to reasoning that is not sent, and nothing is stored under them.
+    // Ids of messages and calls are left out: with them the API expects the reasoning items that are not sent, and
+    // nothing is stored under them.
     case 'text': {
       if (isBlankText(block.text)) return []
       const phase = opaque['phase']
