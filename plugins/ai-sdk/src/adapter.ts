@@ -11,24 +11,27 @@ import { PACKAGE } from './version.ts'
 
 /** Options of an adapter. */
 export interface AiSdkOptions extends PromptOptions {
-  /** How long it is waited for, in milliseconds; 0 is for ever. A part counts as a byte. */
+  /** Timeouts in milliseconds; 0 means no limit. A part of the stream counts as a byte. */
   readonly clocks?: Partial<Clocks>
-  /** Headers of a call, asked for when it is sent. Their values are redacted from every error. */
+  /** Headers of a call; called when it is sent. Their values are redacted from every error. */
   readonly headers?: () => Readonly<Record<string, string>>
   /** What else must be redacted from every error, such as a key that the model has by itself. */
   readonly secrets?: () => Iterable<string>
   /** Options of the AI SDK for a config. Default: `config.providerOptions`, with the reasoning effort where the provider looks for it. */
   readonly providerOptions?: (config: CallConfig) => JsonObject | undefined
-  /** Told of what a model could not do as asked. Default: nobody. */
+  /** Called with what a model does not support. Default: nothing is called. */
   readonly warn?: (message: string) => void
-  /** The models it can give. Default: the one, where it is one. */
+  /** The names of its models. Default: the given model's, where one model is given. */
   readonly models?: () => Promise<readonly string[]>
-  /** The package that makes the bodies, where it is known and given {@link wireFetch}: then a body can be made again without being sent. */
+  /**
+   * The package that makes the bodies, where it is known and uses {@link wireFetch}: then a body can be built again
+   * without being sent.
+   */
   readonly package?: () => Promise<Pick<AdapterRecord, 'name' | 'version'>>
 }
 
 /**
- * Any AI SDK language model as an adapter. It calls `doStream` itself: nothing is retried or repeated here.
+ * Any AI SDK language model as an adapter. It calls `doStream` directly, once; it never retries.
  *
  * ```ts
  * ctx.llm.adapter('bedrock', aiSdkAdapter(createAmazonBedrock({ fetch: wireFetch })))
@@ -67,12 +70,12 @@ async function* stream(source: ModelSource, options: AiSdkOptions, request: Requ
     throw toModelError(watch.error ?? known(error, provider), provider, secrets)
   } finally {
     unwatch()
-    // Whoever stops listening stops the model.
+    // A consumer that stops reading stops the model.
     watch.close()
   }
 }
 
-/** The digest of the body that would be sent; nothing is. */
+/** The digest of the body that would be sent; nothing is sent. */
 async function wire(source: ModelSource, options: AiSdkOptions, request: Request, tools: AdapterTools): ReturnType<NonNullable<Adapter['wire']>> {
   const ended = new AbortController()
   const { model, call } = await prepared(source, options, request, tools, ended.signal)
@@ -86,7 +89,7 @@ async function wire(source: ModelSource, options: AiSdkOptions, request: Request
   return { digest, adapter: await recordOf(model, options) }
 }
 
-/** It would go out: nobody knows what fetch a model has that was made in code. */
+/** This would really send: the `fetch` of a model that was made in code is not known. */
 function unseen({ provider }: AdapterTools): ModelError {
   const message = `the model of ${provider} was made in code, and may send by a fetch of its own: make it with fetch: wireFetch, and give aiSdkAdapter() its package, { name, version }`
   return new ModelError({ kind: 'invalid', message })
@@ -157,7 +160,7 @@ function send(model: KnownModel, call: Call): Sent {
   return { digest: Promise.race([seen, settled]), result }
 }
 
-/** An error of the AI SDK in our words: what a provider answered, or what the package refused before anything was sent. */
+/** An error of the AI SDK as ours: the provider's answer, or what the package refused before anything was sent. */
 function known(error: unknown, provider: string): unknown {
   if (!(error instanceof Error)) return error
   const { statusCode, responseHeaders, responseBody, url, name, value } = error as Error & Readonly<Record<string, unknown>>

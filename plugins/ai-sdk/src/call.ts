@@ -16,15 +16,16 @@ export function toCall(config: CallConfig, tools: readonly ToolSchema[] | undefi
   })
 }
 
-/** Where the providers of the AI SDK take a reasoning effort; the others call it `reasoningEffort`. */
+/** The option for the reasoning effort of each AI SDK provider; the others call it `reasoningEffort`. */
 const EFFORT: Readonly<Record<string, (effort: string) => JsonObject>> = {
   anthropic: (effort) => ({ effort }),
   google: (effort) => ({ thinkingConfig: { thinkingLevel: effort } }),
 }
 
 /**
- * `config.providerOptions`, by provider as in the AI SDK, with the reasoning effort where this provider looks for it. OpenAI's Responses
- * store nothing: an answer that is kept there would come back as a reference, and the log would not hold what the model sees (L1).
+ * `config.providerOptions`, by provider as in the AI SDK, with the reasoning effort in the option of this provider.
+ * OpenAI's Responses are sent with `store: false`: an answer that is kept there would come back as a reference, and the
+ * log would not hold what the model sees (L1).
  */
 export function providerOptions(config: CallConfig, provider: string): JsonObject | undefined {
   const given = config.providerOptions as Readonly<Record<string, JsonObject>> | undefined

@@ -22,7 +22,7 @@ export class ChunkReader {
   private readonly tools: readonly ToolSchema[]
   private readonly warn: (message: string) => void
   private readonly calls = new Map<string, Call>()
-  /** Calls that the provider runs itself, which are none of ours. */
+  /** Calls that the provider runs itself; not ours. */
   private readonly foreign = new Set<string>()
   private readonly metadata = new Map<string, JsonObject>()
   private isFinished = false
@@ -32,7 +32,7 @@ export class ChunkReader {
     this.warn = warn
   }
 
-  /** Whether the model has said, in a word of its own, why it stopped. */
+  /** Whether the provider gave a stop reason. */
   get finished(): boolean {
     return this.isFinished
   }
@@ -93,7 +93,7 @@ export class ChunkReader {
     return [{ type: 'tool-call', index: call.index, arguments: delta }]
   }
 
-  /** Repeats what the deltas said, or says it for the first time. */
+  /** Repeats what the deltas had, or has it for the first time. */
   private call(part: StreamPart): Chunk[] {
     const id = String(part['toolCallId'])
     if (part['providerExecuted'] === true || this.foreign.has(id)) return []
@@ -109,7 +109,7 @@ export class ChunkReader {
 
   private finish({ finishReason, usage }: StreamPart): Chunk[] {
     const { unified, raw } = (typeof finishReason === 'string' ? { unified: finishReason === 'unknown' ? 'other' : finishReason, raw: finishReason === 'unknown' ? undefined : finishReason } : finishReason ?? {}) as { unified?: string; raw?: string }
-    // A word of the package's own, for a stream that ended before the model had said any.
+    // The package's own reason for a stream that ended before the provider gave one.
     const isCut = unified === undefined || unified === 'interrupted' || (unified === 'other' && (raw === undefined || raw === ''))
     if (isCut) return []
     const called = this.calls.size > 0
@@ -121,7 +121,7 @@ export class ChunkReader {
   }
 }
 
-/** A model's bill, flat (v2) or in parts; `undefined` where the provider sent none. */
+/** The usage, flat (v2) or in parts; `undefined` where the provider sent none. */
 function toUsage(usage: unknown): Usage | undefined {
   const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = (usage ?? {}) as Fields
   const input = (typeof inputTokens === 'object' ? inputTokens ?? {} : { total: inputTokens, cacheRead: cachedInputTokens }) as Fields

@@ -7,8 +7,8 @@ import type { PackageConfig } from './packages.ts'
 /** Config of the plugin. */
 export interface Config {
   /**
-   * By provider's name: a package to import when it is used; or, in code, an AI SDK model, or a function that gives one
-   * for a model's name.
+   * By provider's name: a package, imported on first use; or, in code, an AI SDK model, or a function from a model's
+   * name to one.
    */
   readonly models?: Readonly<Record<string, PackageConfig | ModelSource>>
 }

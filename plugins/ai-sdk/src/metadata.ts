@@ -1,11 +1,14 @@
 import type { JsonObject } from '@headrace/message'
 
-/** A part with what its provider wants to have back. */
+/** A part with the metadata that its provider wants back. */
 export function withMetadata<T extends object>(part: T, metadata: JsonObject | undefined): T & { readonly providerOptions?: JsonObject } {
   return metadata === undefined ? part : { ...part, providerOptions: metadata }
 }
 
-/** What a provider wants to have back, as plain JSON and merged provider by provider; `undefined` where there is nothing. */
+/**
+ * The metadata that a provider wants back, as plain JSON, merged provider by provider; `undefined` where there is
+ * nothing.
+ */
 export function mergeMetadata(earlier: JsonObject | undefined, later: unknown): JsonObject | undefined {
   if (typeof later !== 'object' || later === null) return earlier
   const result: Record<string, JsonObject> = { ...earlier as Record<string, JsonObject> | undefined }

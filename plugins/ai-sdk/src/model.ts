@@ -1,7 +1,10 @@
 import { ModelError } from '@headrace/agent'
 import { type LanguageModel, SPECIFICATIONS, type Specification } from './specification.ts'
 
-/** An AI SDK model, or what gives one for a model's name, as AI SDK providers do; it may take its time, to load a package on first use. */
+/**
+ * An AI SDK model, or a function from a model's name to one, as AI SDK providers are; it may be asynchronous, to load a
+ * package on first use.
+ */
 export type ModelSource = LanguageModel | ((modelId: string) => LanguageModel | Promise<LanguageModel>)
 
 /** A model whose specification is known. */
@@ -10,7 +13,7 @@ export type KnownModel = LanguageModel & { readonly specificationVersion: Specif
 /**
  * The model of a request.
  *
- * @throws ModelError `invalid` where the source is one model and the request names another: the log would tell what was not so
+ * @throws ModelError `invalid` where the source is one model and the request names another: the log would be wrong
  */
 export async function modelOf(source: ModelSource, modelId: string): Promise<KnownModel> {
   const model: unknown = typeof source === 'function' ? await source(modelId) : source

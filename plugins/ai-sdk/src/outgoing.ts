@@ -2,7 +2,7 @@ import diagnostics from 'node:diagnostics_channel'
 import { sha256 } from '@headrace/message'
 import type { Secrets } from '@headrace/wire'
 
-/** What is told of the first body under a signal: nothing more may be sent where the answer is `stop`. */
+/** Called with the first body under a signal; on `stop` nothing is sent. */
 type Observer = (digest: string) => 'go' | 'stop'
 
 const observers = new WeakMap<AbortSignal, Observer>()
@@ -12,7 +12,7 @@ export function onWire(signal: AbortSignal, observer: Observer): void {
   observers.set(signal, observer)
 }
 
-/** The body was made, and was not to be sent. */
+/** The body was built, and is not sent. */
 export class NotSent extends Error {}
 
 /**
@@ -32,8 +32,8 @@ export const wireFetch: typeof fetch = async (input, init) => {
 }
 
 /**
- * Learns the keys of whatever leaves this process while it listens: packages keep theirs to themselves, and providers
- * say them in errors.
+ * Learns the keys in requests that leave this process while it listens: packages do not expose them, and providers
+ * quote them in errors.
  */
 export function watchSecrets(secrets: Secrets): () => void {
   const listener = (message: unknown): void => {

@@ -12,11 +12,11 @@ export interface PackageConfig {
   readonly package: string
   /** Its function that makes a provider. Default: the one whose name begins with `create`. */
   readonly create?: string
-  /** What that function is given, e.g. `{ region: 'eu-central-1' }`. */
+  /** The argument of that function, e.g. `{ region: 'eu-central-1' }`. */
   readonly options?: Readonly<Record<string, unknown>>
 }
 
-/** A loaded package: what makes its models, and which it is. */
+/** A loaded package: its model factory, name and version. */
 interface Loaded {
   readonly model: (id: string) => never
   readonly name: string
@@ -26,7 +26,7 @@ interface Loaded {
 /** The adapter of a package that is imported with the first request. */
 export function packageAdapter(config: PackageConfig, warn?: (message: string) => void): Adapter {
   let loading: Promise<Loaded> | undefined
-  // What failed is tried again: it may be installed by then.
+  // A failed import is tried again: the package may be installed by then.
   const loaded = (): Promise<Loaded> => (loading ??= load(config).catch((error: unknown) => {
     loading = undefined
     throw error
@@ -45,7 +45,7 @@ export function packageAdapter(config: PackageConfig, warn?: (message: string) =
 /** Majors of providers' packages for AI SDK 6, the newest that runs on a Node before 22; where none stands here it is 3. */
 const MAJORS: Readonly<Record<string, number>> = { 'amazon-bedrock': 4, 'google-vertex': 4, deepseek: 2, togetherai: 2, fireworks: 2, cerebras: 2, 'openai-compatible': 2 }
 
-/** The line that installs a package in a version that fits this Node. */
+/** The command that installs a package in a version that runs on this Node. */
 export function installLine(name: string, node = process.versions.node): string {
   const [, own] = /^@ai-sdk\/(.+)$/.exec(name) ?? []
   return own === undefined || Number(node.split('.')[0]) >= 22 ? `npm i ${name}` : `npm i ${name}@${MAJORS[own] ?? 3}`
@@ -61,7 +61,7 @@ async function load({ package: name, create, options = {} }: PackageConfig): Pro
   return { model: provider as Loaded['model'], name, version }
 }
 
-/** Found from the app's folder, else from ours. */
+/** Resolved from the app's folder, else from ours. */
 async function imported(name: string): Promise<{ readonly exports: Readonly<Record<string, unknown>>; readonly version: string }> {
   const require = createRequire(join(process.cwd(), 'package.json'))
   let reason: unknown

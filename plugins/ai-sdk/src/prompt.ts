@@ -10,7 +10,7 @@ export interface PromptOptions {
   readonly reasoning?: 'keep' | 'drop'
 }
 
-/** What any model of the AI SDK takes; its package refuses what its provider does not. */
+/** What any model of the AI SDK supports; the package refuses what its provider does not. */
 export function takingOf({ systemMessages }: PromptOptions, provider: string): Taking {
   const system = systemMessages ?? (/^(openai|azure)\b/.test(provider) ? 'system' : 'user')
   return { ids: COMMON_IDS, system: system === 'system' ? 'anywhere' : 'front', images: true, files: true }
@@ -41,7 +41,7 @@ function dataOf(data: string, version: Specification): unknown {
   return version === 'v4' ? { type: 'data', data } : data
 }
 
-/** Reasoning at the end led to nothing, and is refused by some. */
+/** Reasoning at the end is left out: some providers refuse it. */
 function toParts({ blocks, kinship }: Extract<Line, { role: 'assistant' }>, reasoning: 'keep' | 'drop'): readonly PromptPart[] {
   const parts = blocks.flatMap((block): PromptPart[] => toAssistantPart(block, kinship === 'self' ? block.metadata : undefined, reasoning === 'keep' && kinship === 'self'))
   return parts.slice(0, parts.findLastIndex(({ type }) => type !== 'reasoning') + 1)
@@ -61,7 +61,7 @@ function toResult({ id, name, parts, error }: SentResult, version: Specification
   return { type: 'tool-result', toolCallId: id, toolName: name, output }
 }
 
-/** The three specifications have three words for an image in a result. */
+/** Each of the three specifications has another type for an image in a result. */
 function toOutputPart(part: Part, version: Specification): PromptPart {
   if (part.type === 'text') return { type: 'text', text: part.text }
   const { mediaType, data } = part

@@ -1,6 +1,9 @@
 import type { JsonObject } from '@headrace/message'
 
-/** What we ask of a language model of the AI SDK. Its specifications v2 (AI SDK 5), v3 (6) and v4 (7) say the rest in words that differ. */
+/**
+ * The part of a language model of the AI SDK that we use. Specifications v2 (AI SDK 5), v3 (6) and v4 (7) differ in the
+ * rest.
+ */
 export interface LanguageModel {
   readonly specificationVersion: string
   readonly provider: string
