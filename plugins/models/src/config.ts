@@ -5,11 +5,11 @@ import z from 'schemastery'
 
 /** An endpoint; a preset of the same name fills in what is left out. */
 export interface ProviderConfig {
-  /** Where it is, as its pages say it; the whole path does, too. */
+  /** The base URL, as the provider's docs give it; a full endpoint path is fine too. */
   baseURL?: string
   /** The protocol it speaks. Default: its preset's, else `openai-chat`. */
   protocol?: Protocol
-  /** Better left to a variable: config files get shared. */
+  /** The key. Prefer `apiKeyEnv`: config files get shared. */
   apiKey?: string
   /** Name of the variable that holds the key, read when a request is sent. */
   apiKeyEnv?: string
@@ -19,22 +19,22 @@ export interface ProviderConfig {
   systemMessages?: 'system' | 'user'
   /** Whether earlier reasoning is sent back. */
   reasoning?: 'keep' | 'drop'
-  /** `false`: its models cannot see, and are told that an image stands there. */
+  /** `false`: its models take no images; a text stands in for each. */
   images?: boolean
-  /** Milliseconds without a byte after the first; 0 is for ever. */
+  /** Milliseconds without a byte after the first; 0 means no limit. */
   idle?: number
-  /** Milliseconds until the first byte of an answer; 0 is for ever. */
+  /** Milliseconds until the first byte of an answer; 0 means no limit. */
   firstByte?: number
-  /** Milliseconds of a whole answer; 0 is for ever. */
+  /** Milliseconds of a whole answer; 0 means no limit. */
   whole?: number
 }
 
 /** Config of the plugin. */
 export interface Config {
-  /** Whether the presets are there by name without being configured. */
+  /** Whether presets can be used by name without being configured. */
   presets?: boolean
   providers?: Record<string, ProviderConfig>
-  /** Clocks of providers that say nothing else, in milliseconds. */
+  /** Timeouts of providers without their own, in milliseconds. */
   idle?: number
   firstByte?: number
   whole?: number

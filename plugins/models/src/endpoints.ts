@@ -4,7 +4,7 @@ import { type Config, ModelsConfigError, type ProviderConfig } from './config.ts
 import { keyOf } from './key.ts'
 import { ANY, OPENAI_CHAT, type Preset, presets } from './providers.ts'
 
-/** The endpoints that a config asks for, with everything said. @throws ModelsConfigError, BaseUrlError */
+/** The endpoints that a config asks for, fully resolved. @throws ModelsConfigError, BaseUrlError */
 export function endpointsOf(config: Config): Endpoint[] {
   const { presets: known = true, providers = {} } = config
   const names = new Set([...(known ? presets().map(({ name }) => name) : []), ...Object.keys(providers)])
@@ -22,7 +22,7 @@ function toEndpoint(name: string, provider: ProviderConfig, preset: Preset | und
   if (text === undefined) throw new ModelsConfigError(`providers.${name} has no baseURL, and there is no preset of that name; ${EXAMPLE}`)
   const { url, query } = toBaseUrl(text, `providers.${name}.baseURL`)
   const apiKeyEnv = given.apiKeyEnv ?? preset?.apiKeyEnv
-  // A preset elsewhere is a server of one's own, which may want no key.
+  // A preset with another base URL is a server of the user's, which may need no key.
   const needsKey = apiKeyEnv !== undefined && (given.apiKeyEnv !== undefined || given.baseURL === undefined)
   const traits = traitsOf(given, preset)
   const { idle, firstByte, whole } = { ...DEFAULT_CLOCKS, ...onlyClocks(config), ...onlyClocks(given) }
@@ -43,14 +43,14 @@ function toEndpoint(name: string, provider: ProviderConfig, preset: Preset | und
   }
 }
 
-/** `openai` elsewhere is a server that passes for OpenAI: those speak chat completions. */
+/** `openai` with another base URL is an OpenAI-compatible server: those speak chat completions. */
 function traitsOf({ protocol, baseURL }: ProviderConfig, preset: Preset | undefined): Traits {
   if (protocol !== undefined) return preset?.traits.family === protocol ? preset.traits : protocol === 'openai-chat' && preset?.name === 'openai' ? OPENAI_CHAT : { family: protocol }
   if (!preset) return ANY
   return preset.name === 'openai' && baseURL !== undefined && !/\bapi\.openai\.com\b/.test(baseURL) ? OPENAI_CHAT : preset.traits
 }
 
-/** What one of its models takes: what the config says, and the table of models knows. */
+/** What one of its models supports, from the config and the table of models. */
 function traitsFor(provider: string, model: string, traits: Traits, { systemMessages, reasoning, images }: ProviderConfig): Traits {
   const info = modelInfo(`${provider}/${model}`)
   if (traits.family === 'anthropic') return info?.output === undefined ? traits : { ...traits, limit: Math.min(info.output, 64_000) }

@@ -9,15 +9,16 @@ export interface KeySource {
 }
 
 /**
- * The key of an endpoint: the configured one, else that of its variable, else that of `HEADRACE_API_KEY`. Read anew for every request.
+ * The key of an endpoint: the configured one, else that of its variable, else that of `HEADRACE_API_KEY`. Read anew for
+ * every request.
  *
- * @throws ModelError `auth` for one that is missing or cannot be one; it names the variable, never the value
+ * @throws ModelError `auth` for a missing or malformed key; it names the variable, never the value
  */
 export function keyOf({ name, apiKey, apiKeyEnv, needsKey }: KeySource): string | undefined {
   const places: [place: string, key: string | undefined][] = [['apiKey', apiKey]]
   for (const variable of [apiKeyEnv, FALLBACK_KEY_ENV]) if (variable !== undefined) places.push([variable, process.env[variable]])
   for (const [place, value] of places) {
-    // A key read from a file often brings its line end along.
+    // A key read from a file often ends with a line break.
     const key = value?.trim() ?? ''
     if (key === '') continue
     if (/^[\x21-\x7e]+$/.test(key)) return key

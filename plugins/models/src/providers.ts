@@ -16,10 +16,10 @@ export interface Preset {
 /** Any provider takes its key from here when its own variable is not set. */
 export const FALLBACK_KEY_ENV = 'HEADRACE_API_KEY'
 
-/** What any server with OpenAI's chat completions takes: what templates of open models take, too. */
+/** What any OpenAI-compatible server supports, with the templates of open models. */
 export const ANY: Traits = { family: 'openai-chat' }
 
-/** OpenAI's own chat completions, and those of servers that pass for it. */
+/** OpenAI's own chat completions, and servers that behave like it. */
 export const OPENAI_CHAT: Traits = {
   family: 'openai-chat', system: 'anywhere', reasoning: 'none', files: true, usersApart: true, maxTokens: 'max_completion_tokens', cacheKey: true,
 }
@@ -36,7 +36,7 @@ const table: readonly Preset[] = [
   },
   // platform.moonshot.ai, Kimi thinking models: the same field, and images.
   { name: 'moonshot', baseURL: 'https://api.moonshot.ai/v1', apiKeyEnv: 'MOONSHOT_API_KEY', traits: { family: 'openai-chat', reasoning: 'reasoning_content', reasoningDemanded: true, output: 'none' } },
-  // openrouter.ai/docs, reasoning tokens: `reasoning_details` whole, else `reasoning`. What stands behind it takes what it takes.
+  // openrouter.ai/docs, reasoning tokens: `reasoning_details` whole, else `reasoning`. Models behind it take the same.
   { name: 'openrouter', baseURL: 'https://openrouter.ai/api/v1', apiKeyEnv: 'OPENROUTER_API_KEY', traits: { family: 'openai-chat', reasoning: 'reasoning', files: true, effort: 'reasoning.effort' } },
   // console.groq.com, inference-docs.cerebras.ai: "property 'reasoning_content' is unsupported".
   { name: 'groq', baseURL: 'https://api.groq.com/openai/v1', apiKeyEnv: 'GROQ_API_KEY', traits: { family: 'openai-chat', reasoning: 'reasoning', maxTokens: 'max_completion_tokens' } },
