@@ -7,12 +7,12 @@ import { type Looked, Look, type Part, type Place, gather } from './gather.ts'
 import { type Diagnostic, type InstructionFiles, diagnosticLine, instructionFiles } from './instruction-file.ts'
 import { Project } from './project.ts'
 
-/** What is told of a folder, or of the whole project. */
+/** The text told about a folder, or about the whole project. */
 export interface Account extends Rendering {
   readonly parts: readonly Part[]
 }
 
-/** An account, and what it was made of. */
+/** A text, and the files it was made from. */
 interface Kept {
   readonly account: Account
   readonly looked: readonly Looked[]
@@ -27,11 +27,11 @@ const NOTHING: Account = { parts: [], text: undefined, whole: NONE, diagnostics:
 interface Opened {
   readonly project: Project
   readonly reader: InstructionFiles
-  /** For the user's own file, which may be a link to anywhere. */
+  /** Reads the user's own file, which may be a link to anywhere. */
   readonly own: InstructionFiles
 }
 
-/** The instruction files of one agent. Files are looked at once between two boundaries, and read when they changed. */
+/** The instruction files of one agent. Files are checked once between two boundaries, and read when they changed. */
 export class AgentFiles {
   private readonly files: FileSystem
   private readonly config: Config
@@ -53,7 +53,7 @@ export class AgentFiles {
     this.cwd = cwd
   }
 
-  /** Has the files looked at again: a boundary has passed. */
+  /** Makes the next use check the files again: a boundary has passed. */
   stale(): void {
     this.look = undefined
   }
@@ -64,7 +64,7 @@ export class AgentFiles {
     return opened instanceof Promise ? opened.then(({ project }) => project) : opened.project
   }
 
-  /** One look, where two names in what is no folder would be two errors. */
+  /** One check: else two names below something that is not a folder would be two errors. */
   isFolder(path: string): boolean {
     try {
       return this.files.stat(path)?.kind === 'folder'
@@ -73,7 +73,9 @@ export class AgentFiles {
     }
   }
 
-  /** What is told of the files from the root to the agent's folder, behind the user's own; at once where all is the same. */
+  /**
+   * The text of the files from the root to the agent's folder, after the user's own; synchronous where nothing changed.
+   */
   whole(): Account | Promise<Account> {
     const look = (this.look ??= new Look())
     const kept = this.keptOf('', look)
@@ -89,7 +91,10 @@ export class AgentFiles {
     return (this.latest = await this.account('', look, all, project))
   }
 
-  /** What is told of a folder below: as it is at this boundary, or, with a look of its own, as it is now; at once where nothing changed. */
+  /**
+   * The text of a nested folder: as it is at this boundary, or, with a new check, as it is now; synchronous where
+   * nothing changed.
+   */
   folder(folder: string, look: Look = (this.look ??= new Look())): Account | Promise<Account> {
     const opened = this.open()
     if (opened instanceof Promise) return opened.then(() => this.folder(folder, look))
@@ -102,7 +107,7 @@ export class AgentFiles {
     return this.account(key, look, this.placesIn(folder, reader), project, told)
   }
 
-  /** Digests of what is told of the whole project, and not cut. */
+  /** Digests of the files of the project that are told whole. */
   told(): ReadonlySet<Digest> {
     return this.latest?.whole ?? NONE
   }
@@ -132,8 +137,8 @@ export class AgentFiles {
   }
 
   /**
-   * Reports files for other agents in folders that have none of ours. Looked for once, and again where something was found the last time:
-   * most folders have neither, at every step.
+   * Reports files for other agents in folders without any of ours. Looked for once, and again only where one was found:
+   * most folders have neither.
    */
   private reportOthers(key: string, look: Look, folders: readonly string[], reader: InstructionFiles): void {
     const { names, otherAgents } = this.config
@@ -142,7 +147,7 @@ export class AgentFiles {
     this.others.set(key, without.flatMap((folder) => otherFilesIn(folder, names, this.files)))
   }
 
-  /** The account as it was, where all that it was made of is the same. */
+  /** The last text, if all files it was made from are the same. */
   private keptOf(key: string, look: Look, told = NONE): Account | undefined {
     const kept = this.accounts.get(key)
     return kept && kept.told === told && look.isSame(kept.looked) ? kept.account : undefined
@@ -195,7 +200,7 @@ function isSame(a: readonly Part[], b: readonly Part[]): boolean {
   return a.length === b.length && a.every(({ file, importedBy }, index) => file === b[index]!.file && importedBy === b[index]!.importedBy)
 }
 
-/** The same files, looked at for two folders, say a thing once. */
+/** A problem of one file, found for two folders, is reported once. */
 function distinct(diagnostics: Iterable<Diagnostic>): readonly Diagnostic[] {
   return [...new Map([...diagnostics].map((diagnostic) => [`${diagnostic.code} ${diagnosticLine(diagnostic)}`, diagnostic])).values()]
 }

@@ -2,9 +2,9 @@ import { type Digest, sha256 } from '@headrace/message'
 import type { Part } from './gather.ts'
 import type { Diagnostic } from './instruction-file.ts'
 
-/** What is told of some files. */
+/** The text told about some files. */
 export interface Rendering {
-  /** One frame a file; nothing where there is no file. */
+  /** One frame for each file; empty without files. */
   readonly text: string | undefined
   /** Digests of the files that are told whole. */
   readonly whole: ReadonlySet<Digest>
@@ -12,8 +12,8 @@ export interface Rendering {
 }
 
 /**
- * Frames files, and spends the budget from the last, the most specific, to the first: what does not fit is cut at a character, with a
- * notice that names it.
+ * Frames files, and spends the budget from the last, the most specific, to the first: a text that does not fit is cut,
+ * with a notice that names its file.
  *
  * @param budget bytes of text; frames and notices come on top
  * @param shown how a path is told
@@ -38,13 +38,13 @@ export function render(parts: readonly Part[], budget: number, shown: (path: str
   return { text: frames.length === 0 ? undefined : frames.join('\n\n'), whole, diagnostics }
 }
 
-/** The text exactly, between two marks; the closing one cannot stand in the text. */
+/** The exact text between two marks; the closing mark does not occur in the text. */
 function frame(text: string, path: string, importedBy: string | undefined): string {
   const id = idOf(text)
   return `<file path="${path}"${importedBy === undefined ? '' : ` imported-by="${importedBy}"`} id="${id}">\n${text}\n</file id="${id}">`
 }
 
-/** The first digits of the text's digest, as many as make it a word that the text does not have. */
+/** The first digits of the text's digest: the shortest prefix that the text does not contain. */
 function idOf(text: string): string {
   const digest = sha256(text)
   let length = 8
@@ -52,7 +52,7 @@ function idOf(text: string): string {
   return digest.slice(0, length)
 }
 
-/** As much of a text as fits into some bytes of UTF-8, cut between characters; nothing rather than blank. */
+/** As much of a text as fits into a number of UTF-8 bytes, cut between characters; empty if only white space fits. */
 export function cut(text: string, bytes: number): string {
   // No UTF-16 unit has less than one byte, so a pair that the slice breaks stands behind the cut.
   if (text.length <= bytes && Buffer.byteLength(text) <= bytes) return text
@@ -63,7 +63,7 @@ export function cut(text: string, bytes: number): string {
   return kept.trim() === '' ? '' : kept
 }
 
-/** What is said around files. Pure functions of what is told now: that is how a later process knows what was said. */
+/** The words around files. Pure functions of the text, so that a later process can tell what was said. */
 export const projectWords = {
   first: (frames: string): string =>
     `Instructions for work in this project, from its AGENTS.md files: the most general first, and where two disagree the later one holds.\n\n${frames}`,

@@ -9,15 +9,18 @@ import { HeadraceError } from '@headrace/message'
 export interface Config {
   /** Names of instruction files; the first in a folder that holds text counts. */
   names: string[]
-  /** Names of overlays that are not shared; the first in a folder that holds text counts, and stands behind the folder's own. */
+  /**
+   * Names of overlays that are not shared; the first in a folder that holds text counts, and comes after the folder's
+   * own file.
+   */
   local: string[]
-  /** Whether a folder without a file of `names` is told from one that was written for another agent, such as `CLAUDE.md`. */
+  /** Whether a folder without a file of `names` uses one written for another agent, such as `CLAUDE.md`. */
   otherAgents: boolean
   /** Names that mark the project's root, of a file or a folder. */
   projectMarkers: string[]
   /** Absolute path of the user's own file, `false` for none. Default: `headrace/AGENTS.md` in the folder for configuration. */
   global?: string | false
-  /** Absolute folders, beside the project's root, that links and imports may lead to. */
+  /** Absolute folders outside the project's root that links and imports may lead to. */
   roots: string[]
   /** Whether folders below the working directory are looked at when a tool touches them. */
   nested: boolean
@@ -60,7 +63,7 @@ export const Config: z<Partial<Config>, Config> = strict(z.object({
   importFiles: z.natural().default(64).description('Imported files of one announcement, at most.'),
 }))
 
-/** A config that cannot be meant. */
+/** A config that is invalid. */
 export class AgentsMdConfigError extends HeadraceError {
   constructor(problem: string) {
     super('CONFIG_INVALID', `agents-md: ${problem}`)

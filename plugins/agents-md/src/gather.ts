@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Diagnostic, DiagnosticCode, Found, InstructionFiles, InstructionText } from './instruction-file.ts'
 
-/** Files of which the first that holds text is told, and the reader of it and of what it imports. */
+/** Candidate files, of which the first that holds text is told, and the reader for it and its imports. */
 export interface Place {
   readonly candidates: readonly string[]
   readonly reader: InstructionFiles
@@ -15,11 +15,11 @@ export interface Part {
   readonly importedBy?: string
 }
 
-/** Files from the most general to the most specific, each text once; what a file imports stands in front of it. */
+/** Files from the most general to the most specific, each text once; imports come before the file that imports them. */
 export interface Gathering {
   readonly parts: readonly Part[]
   readonly diagnostics: readonly Diagnostic[]
-  /** All that was looked at: as long as it is the same, so is the gathering. */
+  /** All that was checked: as long as it is the same, so is the result. */
   readonly looked: readonly Looked[]
 }
 
@@ -34,7 +34,7 @@ export interface ImportLimits {
   readonly importFiles: number
 }
 
-/** One look at the files as they are now; each file is looked at once, whoever asks. */
+/** One check of the files as they are now; each file is checked once, whoever asks. */
 export class Look {
   private readonly found = new Map<InstructionFiles, Map<string, Found | Promise<Found>>>()
 
@@ -45,13 +45,13 @@ export class Look {
     return paths.get(path)
   }
 
-  /** Whether all is as it was looked at before. */
+  /** Whether nothing changed since it was recorded. */
   isSame(looked: readonly Looked[]): boolean {
     return looked.every(({ path, reader, found }) => this.at(path, reader) === found)
   }
 }
 
-/** A look that records what it found. */
+/** A check that records what it found. */
 class Tracked {
   readonly looked: Looked[] = []
   private readonly look: Look
@@ -68,9 +68,9 @@ class Tracked {
 }
 
 /**
- * Gathers the files of places, the most general first.
+ * Gathers the files of some folders, the most general first.
  *
- * @param told digests of texts that are told elsewhere: what is imported and among them is left out
+ * @param told digests of texts that are told elsewhere: imports among them are left out
  */
 export async function gather(
   places: readonly Place[],
@@ -86,7 +86,7 @@ export async function gather(
   for (const top of tops) diagnostics.push(...top.diagnostics)
   const imports = new Imports(tracked, limits, diagnostics)
   const lists: Part[][] = []
-  // The most specific first: it has the first word on what an import belongs to, and on how many there may be.
+  // The most specific first: shared imports belong to it, and it uses the limit of imports first.
   for (const { text, reader } of tops.toReversed()) if (text) lists.unshift(await imports.expand(text, reader))
   return {
     parts: once(lists.flat()).filter(({ file, importedBy }) => importedBy === undefined || !told.has(file.digest)),
@@ -133,7 +133,7 @@ class Imports {
     this.diagnostics = diagnostics
   }
 
-  /** A file behind what it imports. */
+  /** Adds a file after its imports. */
   async expand(file: InstructionText, reader: InstructionFiles, importedBy?: string): Promise<Part[]> {
     this.seen.add(file.real)
     this.open.push(file.real)
@@ -148,7 +148,7 @@ class Imports {
     return [...parts, { file, ...(importedBy !== undefined && { importedBy }) }]
   }
 
-  /** Limits hold for what is looked for, found or not. */
+  /** The limits count imports that are not found, too. */
   private mustStop(target: string, path: string, from: InstructionText): boolean {
     const { importDepth, importFiles } = this.limits
     const deep = this.open.length > importDepth

@@ -2,7 +2,7 @@
 export function findImports(text: string): readonly string[] {
   if (!text.includes('@')) return []
   const found = new Set<string>()
-  // Behind a letter it is an e-mail address.
+  // After a letter it is an e-mail address.
   for (const match of withoutCode(text).matchAll(/(?<![^\s([{<"'*_])@((?:\\ |[^\s@`<>"'|*?])+)/gu)) {
     const path = toPath(match[1]!)
     if (path !== undefined) found.add(path)
@@ -11,8 +11,8 @@ export function findImports(text: string): readonly string[] {
 }
 
 /**
- * The path of a mention without the punctuation behind it and without its `#heading`; nothing where it is no path, as
- * in `@alice` or `@scope/pkg`.
+ * The path of a mention without trailing punctuation and `#heading`; nothing where it is no path, as in `@alice` or
+ * `@scope/pkg`.
  */
 function toPath(mention: string): string | undefined {
   let end = mention.length
@@ -59,7 +59,7 @@ function fenceOf(line: string): { readonly sign: string; readonly closing: boole
   const match = /^(?:>[ \t]?)*[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})(.*)$/.exec(line.trimStart())
   if (!match) return undefined
   const [, sign, rest] = match as unknown as [string, string, string]
-  // Backticks behind backticks: a span.
+  // More backticks on the line: a span, not a fence.
   return sign.startsWith('`') && rest.includes('`') ? undefined : { sign, closing: rest.trim() === '' }
 }
 

@@ -10,12 +10,12 @@ export type DiagnosticCode =
   | 'IMPORT_MISSING' | 'IMPORT_CYCLE' | 'IMPORT_DEPTH' | 'IMPORT_LIMIT'
   | 'OVER_BUDGET' | 'OTHER_AGENT'
 
-/** What is wrong with a file, and what became of it. Never thrown: the other files are told. */
+/** What is wrong with a file, and what was done. Never thrown: the other files are still told. */
 export interface Diagnostic {
   readonly code: DiagnosticCode
   /** Absolute. */
   readonly path: string
-  /** What goes behind the path and a colon. */
+  /** The text after the path and a colon. */
   readonly problem: string
 }
 
@@ -79,7 +79,7 @@ function wordsFor(problem: FileProblem, maxSize: number): string {
   }
 }
 
-/** Not an expression: `/\n+$/` is quadratic. */
+/** Not a regular expression: `/\n+$/` is quadratic. */
 function withoutLineEnds(text: string): string {
   let end = text.length
   while (end > 0 && text[end - 1] === '\n') end--

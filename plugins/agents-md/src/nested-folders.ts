@@ -26,13 +26,13 @@ interface Place {
 }
 
 /**
- * Folders below an agent's own, told when a tool touches them. What was told is read off the history: at each boundary what is still
- * visible there is compared with its files; what compaction hid is told again when it is touched again.
+ * Folders below an agent's own, told when a tool touches them. The history says what was told: at each boundary what is
+ * still visible is compared with the files; what compaction hid is told again on the next touch.
  */
 export class NestedFolders {
   private readonly files: AgentFiles
   private readonly config: Config
-  /** Texts of each folder that the history tells, or will: two parallel calls find what the other is about to tell. */
+  /** Texts of each folder that are in the history, or about to be: parallel calls do not tell the same twice. */
   private readonly told = new Map<string, readonly Digest[]>()
   /** Folders on the way to a path, by path: tools touch the same ones again and again. */
   private readonly ways = new Map<string, readonly Place[]>()
@@ -45,7 +45,7 @@ export class NestedFolders {
     this.fields = new Set(config.pathFields)
   }
 
-  /** Announces what changed in the folders that were told; at once where none was. */
+  /** Announces what changed in the folders that were told; synchronous where none was. */
   announce(agent: Agent, visible: ReadonlyMap<string, string>): void | Promise<void> {
     this.told.clear()
     for (const key of visible.keys()) if (isFolderKey(key)) return this.compare(agent, visible)
@@ -68,7 +68,9 @@ export class NestedFolders {
     }
   }
 
-  /** What a call has to tell of folders that it is the first to touch, the most general first; at once where there is nothing. */
+  /**
+   * The texts of folders that a call is the first to touch, the most general first; synchronous where there are none.
+   */
   touch(call: ToolCall): readonly Announcement[] | Promise<readonly Announcement[]> {
     const project = this.files.project()
     if (project instanceof Promise) return project.then(() => this.touch(call))
@@ -82,7 +84,7 @@ export class NestedFolders {
     return Promise.all(accounts.map(async (account) => account)).then((all) => this.claim(folders, all, project))
   }
 
-  /** Synchronous: what is told is told by nobody else. */
+  /** Synchronous, so that a parallel call cannot tell the same. */
   private claim(folders: readonly Place[], accounts: readonly Account[], project: Project): readonly Announcement[] {
     return folders.flatMap(({ folder, key }, index) => {
       const account = accounts[index]!
@@ -107,7 +109,7 @@ export class NestedFolders {
     return way
   }
 
-  /** A worktree inside the project, a folder by another name. */
+  /** Skips a worktree inside the project, and a folder by another name. */
   private isToldElsewhere(account: Account): boolean {
     const told = new Set([...this.files.told(), ...[...this.told.values()].flat()])
     return topsOf(account).every((digest) => told.has(digest))

@@ -18,7 +18,7 @@ declare module 'cordis' {
 
 /** `ctx.agentsMd`: what is wrong with the instruction files of an agent, to read and to show. */
 export interface AgentsMd {
-  /** As of the last boundary or touch; each was also reported (`agent/report`) once. */
+  /** As of the last boundary or touch; each is also reported (`agent/report`) once. */
   diagnostics(agent: Agent): readonly Diagnostic[]
 }
 
@@ -36,7 +36,7 @@ interface Watched {
   readonly nested: NestedFolders
   /** What the history tells of folders; `undefined` where that may have changed. */
   told: ReadonlyMap<string, string> | undefined
-  /** Seq of the first event that was not read yet. */
+  /** The seq of the first unread event. */
   next: number
 }
 
@@ -71,7 +71,7 @@ export function register(ctx: Context, config: Config, files: FileSystem): void 
     catchUp(known, agent.session)
     return known
   }
-  // Loaded for one agent, it leaves the name to the app.
+  // Loaded for one agent, it does not provide the app's service.
   if (scopeOf(ctx) === undefined) ctx.provide('agentsMd', { diagnostics: (agent) => agents.get(agent.session)?.files.diagnostics() ?? [] })
   ctx.briefing.topic({
     key: 'project',
@@ -91,7 +91,7 @@ export function register(ctx: Context, config: Config, files: FileSystem): void 
 }
 
 function listen(ctx: Context, of: (agent: Agent) => Watched): void {
-  // Behind the topic, which has looked at the project's files: `briefing` listens first, for it was there first.
+  // Runs after the topic, which has checked the project's files: `briefing` was loaded first, so it listens first.
   const announce = async (agent: Agent): Promise<void> => {
     const watched = of(agent)
     const { files, nested } = watched
@@ -125,7 +125,7 @@ function listen(ctx: Context, of: (agent: Agent) => Watched): void {
   })
 }
 
-/** One report a diagnostic. */
+/** One report for each diagnostic. */
 function report(agent: Agent, files: AgentFiles): void {
   for (const diagnostic of files.news()) agent.report('files', diagnosticLine(diagnostic))
 }

@@ -5,7 +5,7 @@ import { shownPath } from './instruction-file.ts'
 
 /** Where an agent works: from the root of its project down to its folder. */
 export class Project {
-  /** Keys that were made, by folder: a call touches the same folders again and again. */
+  /** Cached keys by folder: calls touch the same folders again and again. */
   private readonly keys = new Map<string, string>()
   /** The nearest folder above (or at) the agent's that has one of the markers; else the agent's own. Without links. */
   readonly root: string
@@ -23,7 +23,7 @@ export class Project {
     this.given = given
   }
 
-  /** Never rejects: a folder that is not there is a project without files. */
+  /** Never rejects: a missing folder is a project without files. */
   static async open(files: FileSystem, given: string, markers: readonly string[]): Promise<Project> {
     const cwd = await files.realpath(given).catch(() => resolve(given))
     const root = foldersToProject(cwd, markers, files).at(-1)!
@@ -40,7 +40,7 @@ export class Project {
   touched(path: string): readonly string[] {
     if (path.includes('\0') || !path.isWellFormed()) return []
     const absolute = resolve(this.cwd, path)
-    // The agent may know its folder by another name.
+    // The agent's path may differ from the real one.
     const place = isInside(this.given, absolute) ? join(this.cwd, relative(this.given, absolute)) : absolute
     if (!isInside(this.root, place)) return []
     return foldersBetween(this.root, place).filter((folder) => !isInside(folder, this.cwd))
@@ -53,14 +53,17 @@ export class Project {
     return key
   }
 
-  /** The folder of a key, unless it is none, or on the way to the agent's. */
+  /** The folder of a key, unless there is none, or it is on the way to the agent's. */
   folderOf(key: string): string | undefined {
     if (!isFolderKey(key)) return undefined
     const folder = resolve(this.root, writtenPath(key))
     return isInside(this.root, folder) && !isInside(folder, this.cwd) ? folder : undefined
   }
 
-  /** How the model is told of a file: relative to the agent's folder inside the project, `~/…` in the home, else absolute. */
+  /**
+   * A file's path as the model sees it: relative to the agent's folder inside the project, `~/…` in the home, else
+   * absolute.
+   */
   shown(path: string): string {
     if (isInside(this.root, path)) return shownPath(relative(this.cwd, path) || '.')
     const home = homedir()
@@ -74,8 +77,8 @@ export function isFolderKey(key: string): boolean {
 }
 
 /**
- * The main worktree of the repository that a linked worktree belongs to; `undefined` for any other folder. That it does is proven by the
- * repository, which names the worktree: a `.git` file alone could name any folder.
+ * The main worktree of the repository that a linked worktree belongs to; `undefined` for any other folder. The
+ * repository must name the worktree too: a `.git` file alone could name any folder.
  */
 async function mainWorktreeOf(root: string, files: FileSystem): Promise<string | undefined> {
   const pointer = join(root, '.git')
