@@ -1,7 +1,7 @@
 /** Facts in the order they are told; `undefined` is left out. */
 export type Facts = readonly (readonly [name: string, value: string | undefined])[]
 
-/** One fact a line, each on one line whatever it holds. */
+/** One fact per line, line breaks in it replaced. */
 export function renderFacts(facts: Facts): string | undefined {
   const lines = facts.flatMap(([name, value]) => (value === undefined || value.trim() === '' ? [] : [`- ${oneLine(name)}: ${oneLine(value)}`]))
   return lines.length === 0 ? undefined : lines.join('\n')
@@ -17,7 +17,7 @@ function oneLine(text: string): string {
 
 /** The day as `2026-11-30`: the same in every locale, and never a time of day. */
 export function dayOf(now: Date, timeZone: string | undefined): string {
-  // Not by a formatter: it would hold on to the machine's zone, which may change while the process runs.
+  // Without a formatter, which would keep the machine's zone of its creation; it may change while the process runs.
   if (timeZone === undefined) return [now.getFullYear(), two(now.getMonth() + 1), two(now.getDate())].join('-')
   const parts = formatterOf(timeZone).formatToParts(now)
   const part = (type: string): string => parts.find((one) => one.type === type)!.value
@@ -28,7 +28,7 @@ function two(number: number): string {
   return `${number}`.padStart(2, '0')
 }
 
-/** Making one costs as much as a step. */
+/** Cached: making a formatter costs as much as a step. */
 const formatters = new Map<string, Intl.DateTimeFormat>()
 
 function formatterOf(timeZone: string): Intl.DateTimeFormat {

@@ -2,14 +2,14 @@ import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { type FileSystem, StampedFiles, nodeFiles } from '@headrace/files'
 import { type Ref, type RefTable, parseReftable } from './reftable.ts'
 
-/** Where a repository stands. A detached head has no branch; a repository without commits no head. */
+/** The state of a repository. A detached head has no branch; a repository without commits no head. */
 export interface GitState {
   readonly branch?: string
   /** Abbreviated to 12 digits. */
   readonly head?: string
 }
 
-/** One of the files that a state was read from, and what it came to. */
+/** One of the files that a state was read from, and its stamp. */
 interface Looked {
   readonly path: string
   readonly files: StampedFiles<unknown>
@@ -24,7 +24,7 @@ interface Kept {
 
 /** Bytes: packed refs and reftables of very large repositories. */
 const MAX_SIZE = 64_000_000
-/** What stands in `HEAD` where refs are kept in a reftable: older programs must not take it for theirs. */
+/** The content of `HEAD` in a repository with reftables, which keeps older programs away. */
 const ELSEWHERE = 'refs/heads/.invalid'
 
 /**
@@ -38,7 +38,7 @@ export class GitHead {
   private readonly kept = new Map<string, Kept>()
   /** The `.git` of a folder. */
   private readonly found = new Map<string, string>()
-  /** Where a ref stood in packed refs: they may be many. */
+  /** Cached refs from packed refs, which may be large. */
   private packed: { readonly text: string; readonly ref: string; readonly commit: string | undefined } | undefined
 
   constructor(files: FileSystem = nodeFiles) {
@@ -47,7 +47,7 @@ export class GitHead {
     this.tables = new StampedFiles({ files, maxSize: MAX_SIZE, make: ({ bytes }) => parseReftable(Buffer.from(bytes)), problem })
   }
 
-  /** `undefined` where the folder is in no repository. At once, and the same object, where nothing changed. */
+  /** `undefined` where the folder is in no repository. Synchronous, and the same object, where nothing changed. */
   read(folder: string): GitState | undefined | Promise<GitState | undefined> {
     const kept = this.kept.get(folder)
     const stands = kept?.looked.every(({ files, path, value }) => files.look(path) === value)
@@ -66,7 +66,7 @@ export class GitHead {
     const git = known !== undefined && (await this.headOf(known, look)) !== undefined ? known : await this.search(folder, look)
     if (git === undefined) return undefined
     this.found.set(folder, git)
-    // Where it is is known now: only its HEAD has to be watched, not the folders on the way to it.
+    // The repository is found: from now on only its HEAD is watched, not the folders on the way.
     look.restart()
     const text = await this.headOf(git, look)
     const inFile = refIn(text ?? '')

@@ -24,7 +24,7 @@ export interface Config {
     | ((agent: Agent) => Record<string, string | undefined> | Promise<Record<string, string | undefined>>)
 }
 
-/** A config that cannot be meant. */
+/** A config that is invalid. */
 export class EnvironmentConfigError extends HeadraceError {
   constructor(problem: string) {
     super('CONFIG_INVALID', `environment: ${problem}`)
@@ -38,7 +38,7 @@ export const Config: z<Partial<Config>, Config> = strict(z.object({
   facts: z.union([z.dict(z.string()), z.function()]),
 }))
 
-/** Words around the facts, by channel. */
+/** The text around the facts, by channel. */
 export const FIRST = 'The environment you work in:'
 /** The first line of an announcement. */
 export const CHANGED = 'The environment has changed. It is now:'
@@ -50,7 +50,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   const read = (agent: Agent): string | undefined | Promise<string | undefined> => {
     const state = config.git ? git.read(agent.cwd) : undefined
     const added = typeof config.facts === 'function' ? config.facts(agent) : config.facts
-    // What is there at once is not waited for: this is asked ahead of every step.
+    // No `await` where the value is there: this runs ahead of every step.
     if (state instanceof Promise || added instanceof Promise) return Promise.all([state, added]).then((now) => told(agent, config, ...now))
     return told(agent, config, state, added)
   }
@@ -79,7 +79,7 @@ function told(
   return text === undefined ? undefined : `${FIRST}\n\n${text}`
 }
 
-/** @throws EnvironmentConfigError for what is no time zone: at each step it would be an error that takes the whole topic away */
+/** @throws EnvironmentConfigError for an unknown time zone: it would fail at each step and remove the whole topic */
 function checkTimeZone(timeZone: string | undefined): void {
   try {
     dayOf(new Date(), timeZone)

@@ -4,7 +4,7 @@ export type Ref = { readonly commit: string } | { readonly target: string }
 export type RefTable = ReadonlyMap<string, Ref | undefined>
 
 /**
- * The refs in one table of a repository with `extensions.refStorage = reftable`; nothing of what is no such file.
+ * The refs in one table of a repository with `extensions.refStorage = reftable`; none where the file is not a reftable.
  *
  * Format: https://git-scm.com/docs/reftable
  */
@@ -13,7 +13,7 @@ export function parseReftable(bytes: Buffer): RefTable {
   try {
     if (bytes.toString('latin1', 0, 4) === 'REFT') readBlocks(bytes, refs)
   } catch (error) {
-    // Cut off, or not what it says: what was read before that stands.
+    // Cut off or damaged: what was read before that is kept.
     if (!(error instanceof RangeError)) throw error
   }
   return refs
