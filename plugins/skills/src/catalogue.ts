@@ -1,7 +1,7 @@
 import type { SkillSet } from './library.ts'
 import { type Skill, isForModel } from './skill.ts'
 
-/** Fewer characters of a description than this tell nothing: then all are left out. */
+/** Shorter descriptions say nothing: below this length all are left out. */
 const LEAST = 20
 
 const OPEN = '<available_skills>\nInstructions for kinds of tasks. Open one with the skill tool before you begin a task that it fits.\n'
@@ -17,7 +17,7 @@ export function removedCatalogue(): string {
   return 'There are no skills any more; the list of available skills no longer holds.'
 }
 
-/** The catalogues of sets of skills, without what is hidden from the model; each made once. */
+/** Catalogues of sets of skills, without hidden ones; each is built once. */
 export function catalogues(budget: number): (set: SkillSet) => string | undefined {
   const made = new WeakMap<SkillSet, string>()
   return (set) => {
@@ -101,7 +101,7 @@ function shortened(text: string, length: number): string {
   return `${result.trimEnd()}…`
 }
 
-/** No description can close the frame, or look as if it did. */
+/** Escaped, so that no description can close the frame. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }

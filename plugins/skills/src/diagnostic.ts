@@ -30,14 +30,17 @@ export function finding(severity: Diagnostic['severity'], code: DiagnosticCode, 
 
 declare module 'cordis' {
   interface Events {
-    /** Something is wrong with a skill that an agent would have: told once to each agent, and again when it comes back. Guarded. */
+    /**
+     * Something is wrong with a skill that an agent would have: once for each agent, and again when it comes back.
+     * Errors of listeners are caught.
+     */
     'skills/diagnostic'(agent: Agent, diagnostic: Diagnostic): void
   }
 }
 
 /**
- * Tells each agent of each diagnostic once while it lasts: all by `skills/diagnostic`, errors in Cordis' log too. Most files that others
- * wrote have a warning, which nobody wants to read at every start.
+ * Tells each agent of each diagnostic once while it lasts: all by `skills/diagnostic`, errors in Cordis' log too.
+ * Warnings stay out of the log: most files of others have one.
  */
 export class DiagnosticReporter {
   private readonly ctx: Context

@@ -17,7 +17,7 @@ declare module 'cordis' {
 /** An agent, or a folder that one could work in. */
 export type Workplace = Pick<Agent, 'cwd'>
 
-/** `ctx.skills`: what skills there are, as they stand on disk now. Those of touched packages are an agent's alone, and not among them. */
+/** `ctx.skills`: the skills on disk now. Those of touched packages belong to one agent, and are not among them. */
 export interface Skills {
   /** In order of name. */
   list(at: Workplace): Promise<readonly Skill[]>
@@ -25,16 +25,16 @@ export interface Skills {
   diagnostics(at: Workplace): Promise<readonly Diagnostic[]>
 }
 
-/** Names that a refusal tells. */
+/** How many names a refusal lists. */
 const NEAR = 20
 
 /** What is known of one agent's skills. */
 interface Known {
   readonly nested: NestedRoots | undefined
-  /** Of the nested roots; made anew when there are more of them. */
+  /** The index of the nested roots; made anew when there are more of them. */
   nestedIndex: SkillIndex | undefined
   latest: { readonly surveys: readonly Survey[]; readonly set: SkillSet } | undefined
-  /** Seq of the first event that was not read yet. */
+  /** The seq of the first unread event. */
   next: number
   isStale: boolean
 }
@@ -81,14 +81,14 @@ export class SkillLibrary implements Skills {
     return set
   }
 
-  /** The same, but the last look still serves until a turn begins, or the model calls what may have changed skills. */
+  /** The same, but cached until a turn begins, or the model calls a tool that may have changed skills. */
   current(agent: Agent): SkillSet | Promise<SkillSet> {
     const known = this.knownOf(agent)
     this.catchUp(agent, known)
     return known.latest && !known.isStale ? known.latest.set : this.look(agent)
   }
 
-  /** The skill of a name. @throws SkillError that tells names which are near */
+  /** The skill of a name. @throws SkillError that lists similar names */
   async find(agent: Agent, name: string): Promise<Skill> {
     const wanted = name.normalize('NFC')
     const skill = (await this.current(agent)).byName.get(wanted)
@@ -184,7 +184,7 @@ export function skillSetOf(surveys: readonly Survey[]): SkillSet {
       const { name } = read.manifest
       const other = byName.get(name)
       if (other) {
-        // A copy, as installers make for each kind of agent, leaves nothing out.
+        // An identical copy, as installers make for each kind of agent, is no conflict.
         const severity = other.description === read.manifest.description ? 'warning' : 'error'
         diagnostics.push({ severity, code: 'SHADOWED', path: file, message: `the skill ${name} of ${other.folder} comes first; give this one another name` })
       } else byName.set(name, Object.freeze({ ...read.manifest, folder, file, source }))

@@ -11,8 +11,8 @@ const FIELDS: ReadonlySet<string> = new Set(PATH_FIELDS)
 const SKIPPED: ReadonlySet<string> = new Set(['.git', 'node_modules'])
 
 /**
- * Folders of skills below or beside an agent's own folder, in its project, that calls of the model came by. They are taken from the visible
- * history when the agent begins to live, and from each call after: once found they stay.
+ * Folders of skills below or beside an agent's own folder, in its project, that calls of the model touched. They are
+ * read from the visible history when the agent starts, and from each later call; once found they stay.
  */
 export class NestedRoots {
   private readonly cwd: string

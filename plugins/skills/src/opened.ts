@@ -2,7 +2,7 @@ import type { Agent } from '@headrace/agent'
 import { callsOf, textOf } from '@headrace/message'
 import type { Entry } from '@headrace/session'
 
-/** Who signs a skill that is told by us and not by the tool: what `/name` brings, and what is told again. */
+/** Keys of skills that the plugin tells and not the tool: what `/name` brings, and what is told again. */
 export const OPENED = 'skills/opened'
 
 const AGAIN = 'Opened earlier; its instructions still hold.'

@@ -22,9 +22,9 @@ export const MAX_DEPTH = 4
 
 /** Bytes of a SKILL.md that are read for its frontmatter. */
 const HEAD = 65_536
-/** A folder's time may stand still for so many milliseconds while names are still added to it. */
+/** The resolution of a folder's time, in milliseconds: names may be added without a change of it. */
 const SETTLED = 50
-/** Nobody keeps skills in them, and they may be very large. Other hidden folders may be groups, such as `.curated`. */
+/** Never hold skills, and may be very large. Other hidden folders may be groups, such as `.curated`. */
 const SKIPPED: ReadonlySet<string> = new Set(['.git', '.hg', '.svn', '.venv', 'venv', 'node_modules', '__pycache__'])
 
 /** @param maxSize bytes of a SKILL.md */
@@ -114,7 +114,7 @@ export class FolderNames {
     return isNews
   }
 
-  /** Most roots are never there: whether a link is, is asked only when they went, and as long as one was. */
+  /** Most roots never exist: a dangling link is looked for only when a root vanished. */
   private absent(files: FileSystem): boolean {
     const was = this.isDangling
     if (this.error !== ABSENT || was) this.isDangling = files.lstat(this.path)?.kind === 'link'
@@ -180,7 +180,7 @@ export class SkillFolder {
     return this.names.id
   }
 
-  /** Looks whether anything changed, and reads it only then. True where it comes to something else now. */
+  /** Checks for changes, and reads only what changed. True where the result is another now. */
   look(reader: FolderReader): boolean | Promise<boolean> {
     const before = this.skill
     const found = reader.skills.look(this.file)

@@ -48,13 +48,14 @@ export function rootsOf(cwd: string, config: Config, files: FileSystem): readonl
   return all.filter(({ path }, index) => all.findIndex((other) => other.path === path) === index)
 }
 
-/** Files that are read at a time: enough to keep Node's four threads busy. */
+/** Files that are read at once: enough to keep Node's four threads busy. */
 const AT_ONCE = 16
 /** Folders of a root that are no skills. Of one with more, such as a home, the rest is not looked at, which is reported. */
 const MAX_GROUPS = 500
 
 /**
- * The skills in some roots. A look at what did not change is one look at each root and each skill, and two at each folder that is none.
+ * The skills in some roots. A check without changes costs one stat for each root and skill, and two for each other
+ * folder.
  */
 export class SkillIndex {
   private readonly find: () => readonly Root[]
@@ -74,7 +75,7 @@ export class SkillIndex {
     this.reader = folderReader(files, maxSize, this.slices)
   }
 
-  /** What is there now. One look at a time; those who ask meanwhile share the next one, which sees all that they have seen. */
+  /** What is there now. One check at a time; calls that come meanwhile share the next one. */
   look(): Promise<Survey> {
     if (!this.running) return (this.running = this.sweep().finally(() => (this.running = undefined)))
     return (this.waiting ??= this.running.catch(() => undefined).then(() => {

@@ -69,7 +69,7 @@ export async function invokedSkill(
 }
 
 /**
- * What one who opens a skill reads, from `offset` of its body on: where it is, what files it has, and the body as it is on disk now.
+ * The text of an opened skill, from `offset` of its body on: its folder, its files, and the body as it is on disk now.
  *
  * @throws SkillError
  */
@@ -84,7 +84,7 @@ async function openSkill(skill: Skill, files: FileSystem, config: Config, offset
   return [head.join('\n'), ...resources, `Its instructions:\n\n${part}`].join('\n\n')
 }
 
-/** True where the visible history has this text of an opened skill: to say it again would be paid twice. */
+/** True where the visible history has this text of an opened skill: it is not told twice. */
 function isVisible(text: string, { session }: Agent): boolean {
   return session.entries().some(({ owner, message }) => {
     if (owner === OPENED) return textOf(message).endsWith(text)
@@ -114,8 +114,8 @@ function partOf(text: string, offset: number, max: number): string {
 }
 
 /**
- * What one who asks for a file of a skill reads, from `offset` on; of a folder, its files. Nothing outside of the
- * skill's folder. @throws SkillError
+ * The text of a file of a skill, from `offset` on; of a folder, its files. Nothing outside the skill's folder. @throws
+ * SkillError
  */
 async function openResource(skill: Skill, path: string, files: FileSystem, config: Config, offset = 0): Promise<string> {
   const shown = `${quoted(path)} of the skill ${skill.name}`
@@ -132,7 +132,7 @@ async function openResource(skill: Skill, path: string, files: FileSystem, confi
     if (status.size > config.maxFile) throw new Error(`it has ${status.size} bytes, more than ${config.maxFile}`)
     const { bytes, before } = await files.read(real, config.maxFile)
     if (before.kind !== 'file') throw new Error('it is not a regular file')
-    // A folder on the way may have become a link since.
+    // A folder on the path may have become a link since.
     if ((await files.realpath(real)) !== real) throw outside
     const decoded = decodeText(bytes)
     if ('problem' in decoded) throw new Error('it is not UTF-8 text')

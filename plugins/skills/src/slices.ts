@@ -1,15 +1,15 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** Milliseconds of work in a row before others have a turn. */
+/** Milliseconds of work before the event loop gets a turn. */
 const SLICE = 5
 
-/** Work in small pieces, so that no number of pieces holds up the event loop. */
+/** Splits work into small pieces that do not block the event loop. */
 export class Slices {
   private tail: Promise<unknown> = Promise.resolve()
   private since = 0
   private resting: Promise<void> | undefined
 
-  /** Begins a slice: others just had a turn. */
+  /** Begins a slice: the event loop just ran. */
   start(): void {
     this.since = performance.now()
   }
@@ -24,7 +24,7 @@ export class Slices {
     return result
   }
 
-  /** Gives others a turn, where the slice has no time left. */
+  /** Yields to the event loop, where the slice has no time left. */
   rest(): Promise<void> | undefined {
     if (!this.resting && performance.now() - this.since <= SLICE) return undefined
     return (this.resting ??= setImmediate().then(() => {
@@ -34,7 +34,7 @@ export class Slices {
   }
 }
 
-/** Does something to every item, in slices. What takes a while runs beside the others, at most `limit` at a time. */
+/** Calls a function for every item, in slices; asynchronous calls run at most `limit` at a time. */
 export async function each<T>(
   items: readonly T[],
   limit: number,
