@@ -5,14 +5,14 @@ import { type Digest, sha256 } from '@headrace/message'
 import { StoreError } from '@headrace/session'
 import { type FileLayer, isCode, writeAll } from './files.ts'
 
-/** Writes bytes under their digest, whole and durable, or not at all. What is there already and right is left. */
+/** Writes bytes under their digest, whole and durable, or not at all. A blob that is there and intact is left. */
 export async function writeBlob(files: FileLayer, directory: string, bytes: Uint8Array): Promise<Digest> {
   const digest = sha256(bytes)
   const path = join(directory, digest)
   if (files.makeDirectory(directory) !== undefined) await files.syncDirectory(dirname(directory))
   const present = await readOrNothing(path)
   if (!present || sha256(present) !== digest) await writeWhole(files, path, bytes)
-  // Also for one that is present: who wrote it may have died before this.
+  // Also for one that is present: its writer may have died before the sync.
   await files.syncDirectory(directory)
   return digest
 }

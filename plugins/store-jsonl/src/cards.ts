@@ -6,7 +6,7 @@ import { sha256 } from '@headrace/message'
 import { type CardState, type ListFilter, isSessionId, parseCardState } from '@headrace/session'
 import { isCode } from './files.ts'
 
-/** A card, and the size and time of change that its log had. */
+/** A card, with the size and modification time that its log had. */
 export interface KeptCard {
   readonly state: CardState
   readonly size: number
@@ -16,9 +16,8 @@ export interface KeptCard {
 const MODE = 0o700
 
 /**
- * The cards of a store's sessions: `.cards/of/<id>`, and which stand in a folder or under a session: `.cards/in/<sha256
- * of the folder>/<id>`,
- * `.cards/under/<session>/<id>`. A cache: it may be deleted at any time, and is never synced.
+ * The cards of a store's sessions: `.cards/of/<id>`, and an index by folder and by parent session: `.cards/in/<sha256
+ * of the folder>/<id>`, `.cards/under/<session>/<id>`. A cache: it may be deleted at any time, and is never synced.
  */
 export class CardFolder {
   private readonly root: string
@@ -38,7 +37,7 @@ export class CardFolder {
     }
   }
 
-  /** A card is whole or not there; what its session stands in is there before it. */
+  /** A card is whole or not there; its index entries are written before it. */
   async write(id: string, card: KeptCard): Promise<void> {
     const path = join(this.root, 'of', id)
     await mkdir(join(this.root, 'of'), { recursive: true, mode: MODE })
@@ -65,7 +64,7 @@ export class CardFolder {
     return new Set(await namesIn(join(this.root, 'of')))
   }
 
-  /** Those of them that may pass a filter. */
+  /** The sessions that may pass a filter. */
   async idsOf({ cwd, under }: ListFilter): Promise<readonly string[]> {
     return namesIn(under === undefined ? this.folderOf(cwd!) : this.underOf(under))
   }
@@ -77,7 +76,7 @@ export class CardFolder {
     ]
   }
 
-  /** What a log says that it stands under may be anything, a path out of here too. */
+  /** A log's `under` may be anything, even a path that leads out of this folder. */
   private underOf(session: string): string {
     return join(this.root, 'under', isSessionId(session) ? session : sha256(session))
   }

@@ -19,7 +19,7 @@ export class ExportedBlobs {
     this.path = path
   }
 
-  /** The bytes that stand there as this blob's, unchecked; `undefined` where none do, or their line is cut off. */
+  /** The bytes that the export has for this blob, unchecked; `undefined` where it has none, or the line is cut off. */
   async get(digest: Digest): Promise<Uint8Array | undefined> {
     const span = (await (this.spans ??= this.find())).get(digest)
     if (!span) return undefined

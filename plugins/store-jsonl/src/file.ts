@@ -12,7 +12,7 @@ const readInto = promisify(fs.read) as (
   position: number,
 ) => Promise<{ readonly bytesRead: number }>
 
-/** One open log. Whatever is put at its path meanwhile, it stays the same file. */
+/** One open log. It stays the same file, also where another one takes its path. */
 export class LogFile {
   readonly fd: number
   private readonly files: FileLayer
@@ -44,20 +44,22 @@ export class LogFile {
     return fs.fstatSync(this.fd)
   }
 
-  /** Changes whenever the file does, as far as the system tells. */
+  /** Changes whenever the file does, as far as the system reports it. */
   get mark(): string {
     const { ino, mtimeNs, size } = fs.fstatSync(this.fd, { bigint: true })
     return `${ino}/${mtimeNs}/${size}`
   }
 
-  /** The size of the file at its path; undefined where that is another, or none. One look: it is taken at each sync. */
+  /**
+   * The size of the file at its path; undefined where that is another file, or none. One `stat`: it runs at each sync.
+   */
   sizeAt(path: string): number | undefined {
     this.identity ??= fs.fstatSync(this.fd)
     const now = fs.statSync(path, { throwIfNoEntry: false })
     return now && now.ino === this.identity.ino && now.dev === this.identity.dev ? now.size : undefined
   }
 
-  /** True while its path names this file, and no other. */
+  /** True while its path still names this file. */
   isAt(path: string): boolean {
     return this.sizeAt(path) !== undefined
   }

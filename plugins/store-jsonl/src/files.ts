@@ -2,8 +2,8 @@ import fs from 'node:fs'
 import { promisify } from 'node:util'
 
 /**
- * Every call that changes what the store must not lose. Another layer can be put in its place: one that encrypts, or, in tests, one
- * that fails or forgets what was not synced. Reading, and the lock files, go to `node:fs` directly.
+ * Every call that changes data that the store must not lose. It can be replaced: by one that encrypts, or, in tests,
+ * one that fails or loses what was not synced. Reads and lock files use `node:fs` directly.
  */
 export interface FileLayer {
   /**
@@ -13,7 +13,7 @@ export interface FileLayer {
   open(path: string, flags: 'r' | 'a' | 'ax'): number
   /** Appends bytes; returns how many, which may be fewer. */
   write(fd: number, bytes: Uint8Array): number
-  /** Cuts an open file off behind its first `length` bytes. */
+  /** Truncates an open file to `length` bytes. */
   truncate(fd: number, length: number): void
   /** Makes a file's bytes and length durable. */
   sync(fd: number): Promise<void>
@@ -21,17 +21,17 @@ export interface FileLayer {
   syncDirectory(path: string): Promise<void>
   /** Closes a file. */
   close(fd: number): void
-  /** Renames a file, in the place of one of that name. */
+  /** Renames a file, replacing one of that name. */
   rename(from: string, to: string): void
   /** Gives a file a second name; refuses one that is taken (EEXIST). */
   link(from: string, to: string): void
-  /** Removes a file, or a folder with what is in it; none is fine. */
+  /** Removes a file, or a folder with its content; a missing one is no error. */
   remove(path: string): void
   /** Makes a folder, mode 0700, and those above it; returns the topmost that was made. */
   makeDirectory(path: string): string | undefined
 }
 
-/** How often a folder that is not empty any more is removed again. */
+/** How often the removal of a folder is tried again when it is not empty any more. */
 const REMOVALS = 20
 
 const datasync = promisify(fs.fdatasync)
@@ -62,7 +62,7 @@ export const nodeFiles: FileLayer = {
   makeDirectory: (path) => fs.mkdirSync(path, { recursive: true, mode: 0o700 }),
 }
 
-/** What somebody puts into a folder while it is removed, such as a letter to a session that goes, is removed with it. */
+/** Files that are added while a folder is removed, such as a letter to a deleted session, are removed too. */
 function remove(path: string): void {
   for (let rounds = 1; ; rounds++) {
     try {

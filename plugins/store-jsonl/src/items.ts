@@ -4,11 +4,11 @@ import { decodeLine, seedOf } from './line.ts'
 
 // Outside a store a blob is a line of its own, in front of the first event that names it: {"blob":"<digest>","bytes":"<base64>"}
 const BLOB = Buffer.from('{"blob":"')
-/** In what was salvaged, where events are missing: {"gap":[from,to]}, the last one included. */
+/** Marks missing events in a salvaged log: {"gap":[from,to]}, both included. */
 const GAP = Buffer.from('{"gap":[')
 const NEWLINE = 0x0a
 
-/** Missing events as a line of what was salvaged, without its `\n`. */
+/** Missing events as a line of a salvaged log, without its `\n`. */
 export function gapLine(gap: readonly [from: number, to: number]): string {
   return JSON.stringify({ gap })
 }
@@ -35,9 +35,10 @@ function beginsWith(bytes: Buffer, words: Buffer, start = 0): boolean {
 }
 
 /**
- * Events and blobs of JSON lines: an export, or a log's own file, with sums or without. In memory bounded by the longest line.
+ * Events and blobs of JSON lines: an export, or a log's own file, with sums or without. In memory bounded by the
+ * longest line.
  *
- * @param onGap told where events are missing in what was salvaged: what stands behind that is not read
+ * @param onGap called where a salvaged log has a gap: nothing after it is read
  * @throws LogError that names the line, also for a last one that is cut off
  */
 export async function* readItems(

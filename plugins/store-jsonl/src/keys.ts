@@ -4,15 +4,15 @@ import { dirname } from 'node:path'
 import { KEYS_KEPT, type KeptKey } from '@headrace/session'
 import { type FileLayer, isCode, writeAll } from './files.ts'
 
-/** What is kept of the keys: those from this seq on. */
+/** The keys that are kept: those from this seq on. */
 interface KeyList {
   readonly from: number
   readonly prompts: readonly KeptKey[]
 }
 
 /**
- * The keys of a session's prompts, in a file beside its log; undefined where there is none. What it says is to be compared with the log: an
- * entry is written before its event.
+ * The keys of a session's prompts, in a file beside its log; undefined where there is none. Entries must be checked
+ * against the log: an entry is written before its event.
  */
 export function readKeys(path: string): KeyList | undefined {
   let text: string
@@ -36,7 +36,7 @@ export function readKeys(path: string): KeyList | undefined {
 export class KeyWriter {
   private readonly files: FileLayer
   private readonly path: string
-  /** Where the list is complete from, if it has to be begun. */
+  /** The seq from which a new list is complete. */
   private readonly from: number
   private fd: number | undefined
   private count = 0
@@ -84,7 +84,7 @@ export class KeyWriter {
     const draft = `${this.path}.${randomUUID()}`
     const fd = this.files.open(draft, 'ax')
     try {
-      // Of those that were left out there are newer ones enough.
+      // Enough newer keys are kept.
       writeAll(this.files, fd, Buffer.concat([Buffer.from(JSON.stringify({ from: known ? 0 : this.from })), bytesOf(kept)]))
       this.files.rename(draft, this.path)
     } catch (error) {
@@ -98,7 +98,7 @@ export class KeyWriter {
   }
 }
 
-/** Each on a line of its own, also behind one that was torn. */
+/** Each on its own line, also after a torn one. */
 function bytesOf(prompts: readonly KeptKey[]): Buffer {
   return Buffer.from(prompts.map((prompt) => `\n${JSON.stringify(prompt)}`).join(''))
 }

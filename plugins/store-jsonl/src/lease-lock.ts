@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { type Holder, describeHolder, giveUp, isAlive, newHolder, parseHolder } from '@headrace/session'
 import { isCode } from './files.ts'
 
-/** The lock is somebody's who lives, or may live. */
+/** The lock is held by a live process, or one that may be alive. */
 export class LockedError extends Error {
   readonly holder: string
 
@@ -14,9 +14,9 @@ export class LockedError extends Error {
 }
 
 /**
- * An exclusive lock across processes: a file that names its holder, linked into place whole. A holder that died is replaced by the one
- * that links the claim named after the dead one's token; a claimant that died is replaced the same way. Nobody but the claimant may
- * touch a dead lock, so two that find it at once cannot both win.
+ * An exclusive lock across processes: a file that names its holder, linked into place whole. A dead holder is replaced
+ * by the process that links a claim named after the dead one's token; a dead claimant is replaced the same way. Nobody
+ * but the claimant may touch a dead lock, so two processes that find it at once cannot both win.
  */
 export class Lock {
   private readonly path: string
@@ -61,19 +61,19 @@ export class Lock {
     if (this.held) rmSync(this.path, { force: true })
   }
 
-  /** It could not be released, and is no obstacle to this process. */
+  /** The lock could not be released; it does not block this process. */
   giveUp(): void {
     giveUp(this.token)
   }
 
-  /** Who holds a lock, in words; undefined where nobody does that lives. */
+  /** Who holds a lock, in words; undefined where no live process does. */
   static holderOf(path: string): string | undefined {
     const holder = read(path)
     return holder && isAlive(holder) ? new LockedError(path, holder).holder : undefined
   }
 }
 
-/** Puts the draft in the place of a dead holder's file. False where that file is gone by now. */
+/** Replaces a dead holder's file by the draft. False where that file is gone by now. */
 function takeOver(path: string, draft: string, stale: Holder): boolean {
   const claims: string[] = []
   for (let dead = stale; ;) {
@@ -86,10 +86,10 @@ function takeOver(path: string, draft: string, stale: Holder): boolean {
     dead = claimant
   }
   try {
-    // A slow one may have read the dead holder before another replaced it, and claim it after: hence this second look.
+    // A slow process may have read the dead holder before another replaced it, and claim it afterwards: so check again.
     const isStale = read(path)?.token === stale.token
     if (isStale) renameSync(draft, path)
-    // Tokens do not come back: claims on a holder that was replaced mean nothing to anybody.
+    // Tokens are never reused: claims on a replaced holder have no effect.
     for (const claim of claims) rmSync(claim, { force: true })
     return isStale
   } catch (error) {
@@ -116,7 +116,7 @@ function read(path: string): Holder | undefined {
     if (isCode(error, 'ENOENT')) return undefined
     throw error
   }
-  // Locks are linked whole: a broken one was cut by a power failure, and its holder with it.
+  // Locks are linked whole: a broken one was cut by a power failure, which ended its holder too.
   return { token: `broken-${markOf(path)}`, pid: 0, host: hostname(), start: '', since: 'an unknown time' }
 }
 

@@ -13,7 +13,7 @@ export interface JsonlLeaseStart extends LeaseStart {
   readonly path: string
   /** Bytes. */
   readonly size: number
-  /** What its sums begin from; undefined in an empty log. */
+  /** The seed of its checksums; undefined in an empty log. */
   readonly seed: string | undefined
   readonly files: FileLayer
   readonly lock: Lock
@@ -24,10 +24,12 @@ export interface JsonlLeaseStart extends LeaseStart {
   readonly onRelease: () => void
 }
 
-/** How often the mail is looked at where the system tells nothing, in milliseconds. */
+/** How often the mail is polled where the file system sends no notice, in milliseconds. */
 const MAIL = 1_000
 
-/** The right to write one file. A write or sync that fails and cannot be taken back ends it: read-only rather than wrong. */
+/**
+ * The right to write one file. A write or sync that fails and cannot be undone ends it: better read-only than wrong.
+ */
 export class JsonlLease extends StoreLease {
   private readonly start: JsonlLeaseStart
   private readonly file: LogFile
@@ -49,7 +51,7 @@ export class JsonlLease extends StoreLease {
     const seed = this.seed ?? seedOf(events[0]!)
     const line = encodeLine(seed, this.next, json)
     try {
-      // In front of its event: who finds a key looks for that, too.
+      // Written before its event: a reader who finds a key checks the event too.
       keys.add(keyedPrompts(events, this.taken.contents))
       writeAll(files, this.file.fd, line)
     } catch (error) {
@@ -69,7 +71,7 @@ export class JsonlLease extends StoreLease {
     try {
       await keys.sync()
       await files.sync(this.file.fd)
-      // Its name in the folder, once.
+      // The file's name in the folder, synced once.
       if (!this.isNamed) await files.syncDirectory(dirname(path))
       this.isNamed = true
     } catch (error) {
@@ -80,7 +82,7 @@ export class JsonlLease extends StoreLease {
     if (problem !== undefined) throw this.lose(`its lease was lost: ${path} ${problem}; what was written since the last flush may be gone: look at it, then resume`)
   }
 
-  /** What was done to the file behind our back. */
+  /** What another program did to the file. */
   private problem(): string | undefined {
     const { path } = this.start
     try {
@@ -107,7 +109,8 @@ export class JsonlLease extends StoreLease {
     try {
       lock.release()
     } catch {
-      // A disk in trouble must not keep the session from whoever comes next: in this process at once, in others as soon as it can be told.
+      // A failing disk must not block the session for the next writer: in this process it is free at once, in others as
+      // soon as the lock can be removed.
       lock.giveUp()
       untilDone(() => lock.release())
     }

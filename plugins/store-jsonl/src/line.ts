@@ -2,20 +2,20 @@ import { isUtf8 } from 'node:buffer'
 import { crc32 } from 'node:zlib'
 import { LogError, type SessionEvent, checkEvent, seededSum, sumText, unknownField } from '@headrace/session'
 
-// A line is one append: an event, or a list of events. Its last field is the CRC-32 of the line's bytes before it, begun from the
-// session's id and the seq of its first event, so that a flipped bit anywhere is found, and a line of elsewhere, and the file stays JSON
-// lines: {"seq":0,…,"sum":"1a2b3c4d"}   [{"seq":1,…},{"seq":2,…,"sum":"5e6f7a8b"}]
+// A line is one append: an event, or a list of events. Its last field is the CRC-32 of the line's bytes before it,
+// begun from the session's id and the seq of its first event, so that a flipped bit and a line from another place are
+// detected, and the file stays JSON lines: {"seq":0,…,"sum":"1a2b3c4d"}   [{"seq":1,…},{"seq":2,…,"sum":"5e6f7a8b"}]
 const MARK = Buffer.from(',"sum":"')
 const SEQ = Buffer.from('{"seq":')
 const HEX = 8
 const TAIL = MARK.length + HEX + 2
 const [QUOTE, CLOSE, OPEN_LIST, CLOSE_LIST] = [0x22, 0x7d, 0x5b, 0x5d]
 
-// Lines are written as soon as they are made, each over the one before; a long one has bytes of its own.
+// Lines are written as soon as they are made, so they share one buffer; a long one gets its own.
 const scratch = Buffer.allocUnsafeSlow(256 * 1024)
 
 /**
- * The line of one append, `\n` included, from the JSON of each event. The bytes are good until the next call.
+ * The line of one append, `\n` included, from the JSON of each event. The bytes are valid until the next call.
  *
  * @param seq of the first event
  */
@@ -23,19 +23,19 @@ export function encodeLine(id: string, seq: number, json: readonly string[]): Bu
   const isList = json.length > 1
   const text = isList ? `[${json.join(',')}` : json[0]!
   const line = text.length * 3 + TAIL + 2 <= scratch.length ? scratch : Buffer.allocUnsafe(Buffer.byteLength(text) + TAIL + 2)
-  // Without its last bracket, which comes behind the sum.
+  // Without its last bracket, which follows the sum.
   const end = line.write(text) - 1
   const sum = sumText(seededSum(id, seq, line.subarray(0, end)))
   return line.subarray(0, end + line.write(`,"sum":"${sum}"}${isList ? ']' : ''}\n`, end, 'latin1'))
 }
 
 /**
- * The events of the line at `start` to `end` (its `\n` left out). A line without a sum, written by hand or by another tool, is taken
- * where it is exact otherwise. Overwrites the bytes of the sum.
+ * The events of the line at `start` to `end` (its `\n` left out). A line without a sum, written by hand or by another
+ * tool, is accepted where everything else is exact. Overwrites the bytes of the sum.
  *
- * @param id the session's; undefined for a log's first line, which says it
- * @param sums `expected`: an event without a sum may have no field that is unknown, which may be what damage made of the sum
- * @throws SyntaxError where the bytes are no JSON, LogError where they are no events or the sum does not match
+ * @param id the session's; undefined for a log's first line, which has it
+ * @param sums `expected`: an event without a sum may have no unknown field, which may be a damaged sum
+ * @throws SyntaxError where the bytes are not JSON, LogError where they are not events or the sum does not match
  */
 export function decodeLine(bytes: Buffer, start: number, end: number, id: string | undefined, sums: 'expected' | 'optional' = 'expected'): readonly SessionEvent[] {
   const saved = savedAnew(bytes, start, end)
@@ -43,7 +43,7 @@ export function decodeLine(bytes: Buffer, start: number, end: number, id: string
   const mark = markOf(bytes, start, end)
   // With a sum that matches, the bytes are what an encoder wrote.
   if (mark === undefined && !isUtf8(bytes.subarray(start, end))) throw new SyntaxError('it is not UTF-8')
-  // What begins with another event than the first is refused for that.
+  // A log that does not begin with its first event is refused for that.
   const isFirst = id === undefined && (seqAt(bytes, start, end) ?? 0) === 0
   if (mark !== undefined && (isFirst || id !== undefined)) checkSum(bytes, start, mark, id ?? idOfFirst(bytes.toString('utf8', start, mark)))
   const value = JSON.parse(bytes.toString('utf8', start, mark === undefined ? end : closeAt(bytes, start, mark))) as unknown
@@ -56,20 +56,20 @@ export function decodeLine(bytes: Buffer, start: number, end: number, id: string
   return events as readonly SessionEvent[]
 }
 
-/** What an editor or a copy did to a line, whose bytes are not those that were written any more. */
+/** Traces of an editor or a copy in a line, whose bytes are not the written ones any more. */
 function savedAnew(bytes: Buffer, start: number, end: number): string | undefined {
   if (bytes[end - 1] === 0x0d) return 'it ends in a carriage return: something saved the file with other line ends'
   const isMarked = bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf
   return isMarked ? 'it begins with a byte order mark: something saved the file anew' : undefined
 }
 
-/** The id that a log's first event says; the empty one where it says none: its lines' sums begin from it. */
+/** The id in a log's first event; empty where it has none. The seed of the sums of its lines. */
 export function seedOf({ data }: SessionEvent): string {
   const { id } = data as { readonly id?: unknown }
   return typeof id === 'string' ? id : ''
 }
 
-/** The same, from the text of its line in front of the sum. */
+/** The same, from the text of its line before the sum. */
 function idOfFirst(text: string): string {
   try {
     const value = JSON.parse(text.startsWith('[') ? `${text}}]` : `${text}}`) as SessionEvent | readonly SessionEvent[]
@@ -80,7 +80,10 @@ function idOfFirst(text: string): string {
   }
 }
 
-/** The seq of a line's first event, from the line's first bytes; undefined where it is not where an encoder puts it. */
+/**
+ * The seq of a line's first event, from the line's first bytes; undefined where it is not at the place where the
+ * encoder writes it.
+ */
 export function seqAt(bytes: Buffer, start: number, end = bytes.length): number | undefined {
   const from = start + SEQ.length + (bytes[start] === OPEN_LIST ? 1 : 0)
   if (from > end || bytes.compare(SEQ, 0, SEQ.length, from - SEQ.length, from) !== 0) return undefined
@@ -112,12 +115,12 @@ function closeAt(bytes: Buffer, start: number, mark: number): number {
   return mark + 2
 }
 
-/** True where a whole record, with its sum, stands at the beginning of these bytes, whatever follows it. */
+/** True where these bytes begin with a whole record, with its sum, whatever follows it. */
 export function beginsWithRecord(bytes: Buffer, id: string | undefined): boolean {
   const isList = bytes[0] === OPEN_LIST
   const seq = seqAt(bytes, 0)
   if (seq === undefined) return false
-  // The sum goes on from mark to mark: a tail that is full of them must not cost its square.
+  // The sum is continued from mark to mark: a tail full of marks must not take quadratic time.
   let sum = seededSum(id ?? /"id":"([^"]*)"/.exec(bytes.toString('utf8'))?.[1] ?? '', seq, '')
   let summed = 0
   for (let mark = bytes.indexOf(MARK); mark >= 0; mark = bytes.indexOf(MARK, mark + 1)) {
@@ -129,7 +132,7 @@ export function beginsWithRecord(bytes: Buffer, id: string | undefined): boolean
   return false
 }
 
-/** True where the end looks like that of a whole record, whatever it begins with. */
+/** True where the end looks like the end of a whole record. */
 export function endsWithSum(bytes: Buffer): boolean {
   return isMark(bytes, bytes.length - TAIL) || (bytes.at(-1) === CLOSE_LIST && isMark(bytes, bytes.length - TAIL - 1))
 }
@@ -139,7 +142,7 @@ function isMark(bytes: Buffer, mark: number): boolean {
   return bytes[mark + TAIL - 2] === QUOTE && bytes[mark + TAIL - 1] === CLOSE
 }
 
-/** The sum that stands behind a mark; -1 where it is none. */
+/** The sum after a mark; -1 where there is none. */
 function sumAt(bytes: Buffer, mark: number): number {
   let sum = 0
   for (let index = mark + MARK.length, last = index + HEX; index < last; index++) {

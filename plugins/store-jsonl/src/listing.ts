@@ -17,9 +17,9 @@ interface Change {
   readonly modified: number
 }
 
-/** How many logs are looked at before others get their turn. */
+/** How many logs are checked before the event loop gets a turn. */
 const SLICE = 1_000
-/** How many cards are read before they do. */
+/** How many cards are read before the event loop gets a turn. */
 const BLOCK = 100
 const LOG = '.jsonl'
 
@@ -47,7 +47,7 @@ export class Listing {
     }
   }
 
-  /** What the card of a log says up to its end, for the one who leases it. */
+  /** The card of a log, up to date with its end, for the holder of the lease. */
   async stateOf(id: string): Promise<CardState> {
     const change = this.changeOf(id)
     if (!change) throw new SessionNotFoundError(id)
@@ -57,7 +57,7 @@ export class Listing {
   /**
    * Newest change first.
    *
-   * @param names of the folder's files: nothing is asked of one, beside when it changed, that is not given
+   * @param names of the folder's files: of others only the modification time is read
    */
   async *cards(names: readonly string[], filter: ListFilter): AsyncGenerator<SessionCard> {
     const { cwd, under } = filter
@@ -65,7 +65,7 @@ export class Listing {
     const ids = isAll ? names.filter(isLog).map(idOf) : await this.thoseOf(names, filter)
     let count = 0
     for (const { id } of await this.newestFirst(ids)) {
-      // Reading cards is synchronous: others, and who wants no more of them, get their turn.
+      // Reading cards is synchronous: give the event loop, and a consumer that wants to stop, a turn.
       if (++count % BLOCK === 0) await pause()
       const card = isSessionId(id) ? await this.card(id) : undefined
       if (!card) continue
@@ -73,7 +73,7 @@ export class Listing {
     }
   }
 
-  /** Those whose cards say that they pass. One that has no card is given one first. */
+  /** The sessions whose cards pass the filter. A missing card is made first. */
   private async thoseOf(names: readonly string[], filter: ListFilter): Promise<readonly string[]> {
     const carded = await this.cards_.ids()
     for (const name of names) if (isLog(name) && !carded.has(idOf(name)) && isSessionId(idOf(name))) await this.card(idOf(name))
@@ -99,7 +99,7 @@ export class Listing {
 
   private async current(id: string, { size, modified }: Change, isHeld: boolean): Promise<CardState> {
     const kept = this.cards_.read(id)
-    // Who holds it keeps it as new as it has to be.
+    // The holder of the lease keeps the card up to date.
     if (kept && (isHeld || (kept.size === size && kept.modified === modified))) return kept.state
     const place = { id, path: join(this.directory, `${id}.jsonl`) }
     const file = LogFile.open(this.files, id, place.path)
@@ -120,7 +120,7 @@ export class Listing {
     try {
       await this.cards_.write(id, card)
     } catch (error) {
-      // A place that may only be read has no cache.
+      // A read-only folder has no cache.
       if (!isCode(error, 'EACCES', 'EROFS', 'ENOSPC', 'EPERM', 'EDQUOT')) throw error
     }
   }
@@ -134,7 +134,7 @@ function idOf(name: string): string {
   return name.slice(0, -LOG.length)
 }
 
-/** Where a card is gone on from: behind the event it was made at, where the log has that; else from the first. */
+/** Where a card's update starts: after the event it was made at, if the log has that; else at the first event. */
 async function startOf(
   file: LogFile,
   place: Place,

@@ -6,7 +6,7 @@ import { isBlobLine } from './items.ts'
 import { readKeys } from './keys.ts'
 import { LogReader, type Place, type ReaderOptions, startOf } from './reader.ts'
 
-/** The events from a seq to before another, in batches, without what stands far before. */
+/** The events from a seq to before another, in batches, without reading the log from its beginning. */
 export async function* readEvents(file: LogFile, place: Place, from: number, to: number): AsyncGenerator<readonly SessionEvent[]> {
   if (to <= from) return
   const start = await startOf(file, place, from)
@@ -23,15 +23,17 @@ export async function readEvent(file: LogFile, place: Place, seq: number): Promi
   return undefined
 }
 
-/** What may be given of a log. */
+/** How much of a log may be given. */
 export interface Bounds {
   /** Bytes that are durable. */
   readonly size: number
-  /** Events that are: those before this seq. */
+  /** Events that are durable: those before this seq. */
   readonly before: number
 }
 
-/** What stands behind a cursor, up to where the log is durable; a `reset` first where the log does not have the cursor. */
+/**
+ * The events after a cursor, up to where the log is durable; a `reset` first where the log does not have the cursor.
+ */
 export async function* readBehind(
   file: LogFile,
   place: Place,
@@ -52,7 +54,7 @@ export async function* readBehind(
   }
 }
 
-/** The prompt that a key stands for: from the list beside the log, as far as that goes and the log agrees, else from the log. */
+/** The prompt with a key: from the list beside the log, where that has it and the log agrees, else from the log. */
 export async function findKey(file: LogFile, place: Place, path: string, key: string): Promise<KeptKey | undefined> {
   const known = readKeys(path)
   for (const prompt of [...(known?.prompts ?? [])].reverse()) {
@@ -67,9 +69,9 @@ export async function findKey(file: LogFile, place: Place, path: string, key: st
 }
 
 /**
- * The events of any log file, wherever it lies, in batches; needs no lease. A torn tail is left out, and the blobs of an export.
+ * The events of any log file, in batches; needs no lease. A torn tail and the blobs of an export are left out.
  *
- * @param onLeftOut told of a torn tail: where it begins, and its bytes
+ * @param onLeftOut called with a torn tail: where it begins, and its bytes
  * @throws StoreError that names file, line and byte of what is damaged, after the events before it were given
  */
 export async function* readLog(path: string, onLeftOut?: ReaderOptions['onLeftOut']): AsyncGenerator<readonly SessionEvent[]> {

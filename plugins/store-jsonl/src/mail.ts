@@ -5,18 +5,19 @@ import { sha256 } from '@headrace/message'
 import { type Cursor, KeyTakenError, type KeptKey, type Letter, type LetterDraft, type Mailbox, type Posted, type Waiting, contentDigest } from '@headrace/session'
 import { type FileLayer, isCode, writeAll } from './files.ts'
 
-// A letter is a file of its own, linked into place whole: <order>-<id>. With a key it has a second name, key-<sha256 of the key>, which
-// only one can have. Both go once an event names it; the key is in the list of keys by then.
+// A letter is a file of its own, linked into place whole: <order>-<id>. With a key it has a second name, key-<sha256 of
+// the key>, which only one can have. Both are removed once an event names the letter; the key is in the list of keys by
+// then.
 const LETTER = /^(\d{12})-([0-9a-f-]{36})$/
 const ABANDONED = 60 * 60 * 1_000
 
 /** What is in a letter's file. */
 interface Kept extends Waiting {
-  /** The log it was posted to, by its first event: one of the same id that comes later gets none of its letters. */
+  /** The log it was posted to, by its first event: a later log with the same id does not get its letters. */
   readonly of: Cursor
 }
 
-/** A letter on its way. */
+/** A letter that is being posted. */
 export interface Post {
   readonly id: string
   readonly draft: LetterDraft
@@ -61,7 +62,7 @@ export class MailFolder implements Mailbox {
       const known = this.names.get(letter.id) ?? []
       this.names.set(letter.id, [...new Set([...known, name, ...(letter.kind === 'prompt' && letter.key !== undefined ? [claimOf(letter.key)] : [])])])
       if (kept.of !== of) await this.remove([letter.id])
-      // One that was linked twice is the same letter.
+      // A letter that was linked twice is one letter.
       else if (!waiting.some((other) => other.letter.id === letter.id)) waiting.push(kept)
     }
     return waiting
@@ -70,7 +71,7 @@ export class MailFolder implements Mailbox {
   async remove(letters: readonly string[]): Promise<void> {
     if (letters.some((letter) => !this.names.has(letter))) await this.learn()
     for (const letter of letters) {
-      // The claim first: who finds it gone finds the key in the log.
+      // The claim first: a process that finds it gone finds the key in the log.
       for (const name of [...(this.names.get(letter) ?? [])].sort().reverse()) {
         if (!name.startsWith('key-') || read(join(this.directory, name))?.letter.id === letter) this.files.remove(join(this.directory, name))
       }
@@ -104,7 +105,7 @@ export class MailFolder implements Mailbox {
           if (done) return done
         }
       } catch (error) {
-        // By a clock that jumped, the draft looked abandoned.
+        // After a jump of the clock the draft looked abandoned.
         if (attempt > 1 || !isCode(error, 'ENOENT') || existsSync(path) || !existsSync(this.directory)) throw error
       } finally {
         this.files.remove(path)
@@ -112,7 +113,7 @@ export class MailFolder implements Mailbox {
     }
   }
 
-  /** One attempt to be the one that has a key; undefined where it is to be tried again. */
+  /** One attempt to claim a key; undefined where it is to be tried again. */
   private async claim({ id, key, content, of, path, find }: { readonly id: string; readonly key: string; readonly content: string; readonly of: Cursor; readonly path: string; readonly find: Post['find'] }): Promise<Posted | undefined> {
     const claim = join(this.directory, claimOf(key))
     const mine = this.link(path, claim)
@@ -121,7 +122,7 @@ export class MailFolder implements Mailbox {
       this.files.remove(claim)
       return undefined
     }
-    // It may have been taken, and its claim taken away, since the log was asked.
+    // The letter may have been taken, and its claim removed, since the log was read.
     const known = await find(key)
     if (known) {
       if (mine && kept?.letter.id !== known.letter) this.files.remove(claim)
@@ -130,7 +131,7 @@ export class MailFolder implements Mailbox {
     if (!kept) return undefined
     const { letter } = kept
     if (letter.kind !== 'prompt' || contentDigest(letter) !== content) throw new KeyTakenError(id, key)
-    // Who claimed it may have been killed before it delivered: a letter that is there twice is still one.
+    // The claiming process may have been killed before delivery; delivering twice does no harm.
     if (mine || !namesIn(this.directory).some((name) => LETTER.exec(name)?.[2] === letter.id)) {
       if (!await this.deliverClaimed(claim, letter.id)) return undefined
     } else await this.files.syncDirectory(this.directory)
@@ -175,7 +176,7 @@ export class MailFolder implements Mailbox {
         }
         return path
       } catch (error) {
-        // A folder that is empty is taken away by who holds the session.
+        // The holder of the session removes an empty folder.
         if (!isCode(error, 'ENOENT')) throw error
       }
     }
@@ -225,7 +226,7 @@ function repeated(id: string, { key, seq, content: kept, letter }: KeptKey, cont
   return { repeated: true, logged: seq, ...(letter !== undefined && { letter }) }
 }
 
-/** Sorted, so that letters stand in their order. */
+/** Names sort in the order of the letters. */
 function namesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory).sort()
@@ -240,7 +241,7 @@ function read(path: string): Kept | undefined {
     const kept = JSON.parse(readFileSync(path, 'utf8')) as Kept | null
     return typeof kept?.letter?.id === 'string' ? kept : undefined
   } catch (error) {
-    // Linked whole: what cannot be read was cut by a power failure before it was acknowledged.
+    // Letters are linked whole: an unreadable one was cut by a power failure before it was acknowledged.
     if (error instanceof SyntaxError || isCode(error, 'ENOENT')) return undefined
     throw error
   }

@@ -11,12 +11,12 @@ export interface End {
   readonly size: number
   /** The seq that comes next. */
   readonly next: number
-  /** What its sums begin from; undefined in an empty log. */
+  /** The seed of its checksums; undefined in an empty log. */
   readonly seed: string | undefined
   readonly repaired?: { readonly offset: number; readonly bytes: number }
 }
 
-/** Cuts a torn tail off, or ends a whole record whose `\n` is missing, durably, in the file that is open and no other. */
+/** Cuts a torn tail off, or adds the missing `\n` of a whole record, durably, in the open file and no other. */
 export async function repair(files: FileLayer, file: LogFile, place: Place): Promise<End> {
   const { size, next, seed, tail } = await readEnd(file, place)
   const { whole, torn } = tail
@@ -28,7 +28,10 @@ export async function repair(files: FileLayer, file: LogFile, place: Place): Pro
   return { size: offset + (whole > 0 ? 1 : 0), next, seed, repaired: { offset, bytes: torn } }
 }
 
-/** Gives what is read of a log, and closes it, whoever stops first. @throws SessionNotFoundError, StoreError */
+/**
+ * Yields what is read of a log, and closes it, also where the consumer stops early. @throws SessionNotFoundError,
+ * StoreError
+ */
 export async function* reading<T>(
   files: FileLayer,
   place: Place,
@@ -42,7 +45,7 @@ export async function* reading<T>(
   }
 }
 
-/** Does something with an open log. @throws SessionNotFoundError, StoreError */
+/** Runs a function with an open log. @throws SessionNotFoundError, StoreError */
 export async function withLog<T>(files: FileLayer, place: Place, work: (file: LogFile, place: Place) => Promise<T>): Promise<T> {
   const file = LogFile.open(files, place.id, place.path)
   try {
@@ -52,7 +55,7 @@ export async function withLog<T>(files: FileLayer, place: Place, work: (file: Lo
   }
 }
 
-/** Does something under a session's lock, which stays where that succeeds. @throws SessionBusyError */
+/** Runs a function under a session's lock, which is kept where it succeeds. @throws SessionBusyError */
 export async function locked<T>(directory: string, id: string, work: (lock: Lock) => Promise<T>): Promise<T> {
   const lock = takeLock(id, join(directory, `${id}.lock`))
   try {
@@ -71,7 +74,7 @@ function takeLock(id: string, path: string): Lock {
   }
 }
 
-/** Says of which session, and what could not be done. */
+/** Adds the session, and what could not be done, to an error. */
 export async function guarded<T>(id: string, what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -14,7 +14,7 @@ export const inject = ['sessions']
 export interface Config {
   /** The folder of the logs. Default: `$XDG_STATE_HOME/headrace/sessions`, else `~/.local/state/headrace/sessions`. */
   readonly directory: string
-  /** `barrier`: what is acknowledged survives a power cut (L17). `never`: a kill of the process only. */
+  /** `barrier`: acknowledged data survives a power cut (L17). `never`: it survives a kill of the process only. */
   readonly fsync: 'barrier' | 'never'
 }
 
@@ -27,7 +27,7 @@ export async function apply(ctx: Context, { directory = defaultDirectory(), fsyn
   ctx.sessions.store(new JsonlStore({ directory, fsync }))
 }
 
-/** Where sessions are kept unless said otherwise. */
+/** The default place of sessions. */
 export function defaultDirectory(): string {
   return join(stateHome(), 'headrace', 'sessions')
 }

@@ -7,7 +7,7 @@ import { type Tail, accept, judgeTail } from './tail.ts'
 const CHUNK = 256 * 1024
 const NEWLINE = 0x0a
 
-/** A log that is read, for messages. */
+/** A log's name in messages. */
 export interface Place {
   readonly id: string
   readonly path: string
@@ -18,7 +18,7 @@ export interface Start {
   readonly offset: number
   /** The seq of that line's first event. */
   readonly next: number
-  /** What its sums begin from; undefined at the first line, which says it. */
+  /** The seed of its checksums; undefined at the first line, which has it. */
   readonly seed: string | undefined
 }
 
@@ -26,13 +26,13 @@ export const BEGINNING: Start = { offset: 0, next: 0, seed: undefined }
 
 export interface ReaderOptions {
   readonly start?: Start
-  /** Lines that are no events, by where they start. */
+  /** Lines that hold no events, by their offset. */
   readonly skips?: (bytes: Buffer, start: number) => boolean
-  /** False leaves out what has no `\n` yet, also where it is whole. */
+  /** False leaves out a last line without `\n`, also where it is whole. */
   readonly tail?: boolean
-  /** Told of a torn tail. */
+  /** Called with a torn tail. */
   readonly onLeftOut?: (left: { readonly offset: number; readonly bytes: number }) => void
-  /** Bytes of the file; what stands behind them is not looked at. */
+  /** Bytes of the file; later ones are not read. */
   readonly size?: number
 }
 
@@ -74,7 +74,7 @@ export class LogReader {
       const { events, problem } = this.takeLines(this.filled - read)
       if (events.length > 0) yield events
       if (!problem) continue
-      // A writer may have cut a torn tail off and gone on while this was read: look once more before it is called damaged.
+      // A writer may have cut a torn tail off and gone on meanwhile: read again before reporting damage.
       if (this.looked === this.base) throw await this.damaged(problem.error)
       this.looked = this.base
       this.filled = 0
@@ -83,7 +83,7 @@ export class LogReader {
     if (events.length > 0) yield events
   }
 
-  /** Reads behind what is there; a line longer than the buffer makes it grow. Returns how many bytes came. */
+  /** Reads more into the buffer, which grows for a longer line. Returns how many bytes came. */
   private async fill(): Promise<number> {
     if (this.filled === this.buffer.length) {
       const larger = Buffer.allocUnsafe(this.buffer.length * 2)
@@ -98,7 +98,7 @@ export class LogReader {
     return read
   }
 
-  /** The events of the whole lines in the buffer, which then begins with what is left. The first newline is not before `searched`. */
+  /** The events of the whole lines in the buffer, which keeps the rest. The first newline is not before `searched`. */
   private takeLines(searched: number): {
     readonly events: readonly SessionEvent[]
     readonly problem?: { readonly error: unknown }
@@ -147,7 +147,9 @@ interface LogEnd {
   readonly tail: Tail
 }
 
-/** The end of a log, read backwards: its size, the seq that comes next, what its sums begin from, and its tail. @throws StoreError */
+/**
+ * The end of a log, read backwards: its size, the next seq, the seed of its checksums, and its tail. @throws StoreError
+ */
 export async function readEnd(file: LogFile, place: Place): Promise<LogEnd> {
   const { size } = file
   const first = await readFirst(file, place)
@@ -191,8 +193,8 @@ export async function readFirst(file: LogFile, place: Place): Promise<SessionEve
 const NEAR = 64 * 1024
 
 /**
- * Where the line with an event begins, or one before it: found by halves, as seqs grow with the file. Costs a few reads, however long
- * the log is.
+ * Where the line with an event begins, or one before it: a binary search, as seqs grow with the file. Takes a few
+ * reads, however long the log is.
  */
 export async function startOf(file: LogFile, place: Place, seq: number): Promise<Start> {
   const { size } = file
@@ -204,7 +206,7 @@ export async function startOf(file: LogFile, place: Place, seq: number): Promise
   for (let end = size; end - best.offset > NEAR;) {
     const middle = best.offset + Math.floor((end - best.offset) / 2)
     const line = await lineBehind(file, middle, end)
-    // One that was written by hand, or none up to the end: it is of no use as a mark.
+    // A line written by hand, or no line up to the end: not usable for the search.
     if (!line || line.seq === undefined || line.seq > seq) end = middle
     else best = { offset: line.offset, next: line.seq, seed }
   }

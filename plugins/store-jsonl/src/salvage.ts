@@ -6,7 +6,7 @@ import type { LogItem, SessionEvent } from '@headrace/session'
 import { isBlobLine, itemsOf, linesOf } from './items.ts'
 import { endsWithSum, seedOf } from './line.ts'
 
-/** A line that holds nothing sound, or events that are not there. */
+/** A line without a sound event, or missing events. */
 export interface Lost {
   /** From 1. */
   readonly line: number
@@ -14,7 +14,7 @@ export interface Lost {
   readonly offset: number
   readonly bytes: number
   readonly why: string
-  /** The seqs that are missing in front of it, the last one included. */
+  /** The seqs that are missing before it, both included. */
   readonly missing?: readonly [from: number, to: number]
 }
 
@@ -22,9 +22,9 @@ const CARRIAGE_RETURN = 0x0d
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
 /**
- * Every sound event of a log file, an export or a store's own, however damaged, also where something gave it other line ends, spaces
- * around its lines, a byte order mark or UTF-16; and what was left out, in its place. A line is sound by itself: its sum matches, its
- * events are events and come behind the others.
+ * Every sound event of a log file, an export or a store's own, however damaged, also with other line ends, spaces
+ * around lines, a byte order mark or UTF-16; and gaps where something was left out. Each line is judged by itself: its
+ * sum matches, and its events are valid and come after the others.
  */
 export async function* salvageLog(path: string): AsyncGenerator<LogItem | { readonly lost: Lost }> {
   let seeds = await seedsOf(path)
@@ -40,7 +40,7 @@ export async function* salvageLog(path: string): AsyncGenerator<LogItem | { read
       if (first && 'seq' in first) {
         checkOrder(items as readonly SessionEvent[], next)
         if (first.seq > next) yield { lost: { ...place, why: missingWords(next, first.seq - 1), missing: [next, first.seq - 1] } }
-        // From the first sum that is right on, a line with another beginning is one of another log.
+        // After the first sum that is right, a line with another seed belongs to another log.
         if (endsWithSum(text)) seeds = [seed ?? seedOf(first)]
         next = first.seq + items.length
       }
@@ -51,14 +51,17 @@ export async function* salvageLog(path: string): AsyncGenerator<LogItem | { read
   }
 }
 
-/** What sums may begin from: what the log's beginning says, wherever that stands and whatever else of it is damaged; the file's name. */
+/**
+ * Possible seeds of the checksums: the id in the log's first event, wherever that is and however damaged; the file's
+ * name.
+ */
 async function seedsOf(path: string): Promise<readonly Seed[]> {
   const seeds = new Set<string>()
   for await (const { bytes } of linesIn(path)) {
     const id = BEGINNING.test(bytes.toString('latin1', 0, 20)) ? ID.exec(bytes.toString('utf8'))?.[1] : undefined
     if (id !== undefined && seeds.size < MOST_SEEDS) seeds.add(JSON.parse(id) as string)
   }
-  // A beginning by itself says what its own begins from.
+  // A first event has the seed of its own sum.
   return [...seeds.add(basename(path, '.jsonl')), undefined]
 }
 
@@ -66,15 +69,15 @@ const BEGINNING = /^[^"]{0,4}"seq":0,/
 const ID = /"id":("(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-f]{4})*")/
 const MOST_SEEDS = 8
 
-/** What a log's sums begin from; undefined for what its beginning itself says. */
+/** The seed of a log's checksums; undefined for the one in the line itself. */
 type Seed = string | undefined
 
-/** The items of a line, and the seed with which its sum is right. @throws what is said of it with the first */
+/** The items of a line, and the seed with which its sum is right. @throws the error of the first seed */
 function soundItems(text: Buffer, seeds: readonly Seed[]): { readonly items: readonly LogItem[]; readonly seed: Seed } {
   let failure: { readonly error: unknown } | undefined
   for (const seed of seeds) {
     try {
-      // A copy: what is read is written over.
+      // A copy: decoding overwrites bytes.
       return { items: itemsOf(Buffer.from(text), seed, isBlobLine(text) ? 'optional' : 'expected'), seed }
     } catch (error) {
       failure ??= { error }
@@ -89,7 +92,7 @@ interface Line {
   readonly whole: boolean
 }
 
-/** The lines of a file, whatever ends them: no JSON line has a carriage return in it. */
+/** The lines of a file, with any line ends: a JSON line contains no carriage return. */
 async function* linesIn(path: string): AsyncGenerator<Line> {
   let offset = 0
   for await (const { bytes, whole } of linesOf(utf8(createReadStream(path)))) {
@@ -103,7 +106,7 @@ async function* linesIn(path: string): AsyncGenerator<Line> {
   }
 }
 
-/** The bytes as UTF-8, also of a file that something saved as UTF-16. */
+/** The bytes as UTF-8, also of a file saved as UTF-16. */
 async function* utf8(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let decoder: TextDecoder | undefined
   let isFirst = true
@@ -119,7 +122,7 @@ function missingWords(from: number, to: number): string {
   return from === to ? `event ${from} is missing in front of it` : `events ${from} to ${to} are missing in front of it`
 }
 
-/** A line without what an editor put around it. */
+/** A line without what an editor added around it. */
 function bare(bytes: Buffer, line: number): Buffer {
   let start = line === 1 && bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0
   let end = bytes.length

@@ -64,7 +64,7 @@ export class JsonlStore implements SessionStore {
       await this.makeDirectory()
       if (existsSync(path)) throw new SessionExistsError(id)
       return locked(this.directory, id, async (lock) => {
-        // Of one whose log was deleted by hand.
+        // The folder of a session whose log was deleted by hand.
         this.removeBeside(id)
         return this.begin(id, lock, new LogFile(this.files, this.openNew(id)), { size: 0, next: 0, seed: undefined })
       })
@@ -98,7 +98,7 @@ export class JsonlStore implements SessionStore {
     const held = (): JsonlLease | undefined => this.held(id)
     const watch = (onChange: () => void): (() => void) => {
       const off = this.signals.on(id, onChange)
-      // Whoever writes in this process tells of itself.
+      // A writer in this process notifies by itself.
       const unwatch = watchPath(this.pathOf(id), () => { if (!held()) onChange() }, { every: FOLLOWED, keepAlive: true })
       return () => {
         off()
@@ -113,7 +113,7 @@ export class JsonlStore implements SessionStore {
     const letter = checkLetter(id, draft)
     return guarded(id, `post a letter in ${this.mailOf(id)}`, () => withLog(this.files, this.placeOf(id), async (file, place) => {
       const first = await readFirst(file, place)
-      // Nothing of it was acknowledged yet.
+      // Nothing was acknowledged yet.
       if (!first) throw new SessionNotFoundError(id)
       const { next: after } = await readEnd(file, place)
       const mail = this.mailFolder(id)
@@ -173,7 +173,9 @@ export class JsonlStore implements SessionStore {
     return guarded(id, `read a blob in ${this.blobsOf(id)}`, () => readBlob(id, this.blobsOf(id), digest))
   }
 
-  /** Looks at one log again and again: of the writer in this process what it flushed is given, else what is synced here first. */
+  /**
+   * Polls one log: gives what the writer in this process has flushed; events of other writers are synced here first.
+   */
   private looks(id: string): (from: Cursor | undefined) => AsyncIterable<Followed> {
     let given: Cursor | undefined
     let seen = ''
@@ -185,7 +187,7 @@ export class JsonlStore implements SessionStore {
       lease?.flushSoon()
       const { size, mark } = file
       const before = lease?.durable ?? Infinity
-      // What was given last is not looked for again where nothing changed since.
+      // The last cursor is not looked up again where nothing changed.
       if (from === given && seen === `${mark}/${before}`) return
       if (!lease) await files.sync(file.fd)
       for await (const item of readBehind(file, place, from, { size, before })) {
@@ -240,7 +242,7 @@ export class JsonlStore implements SessionStore {
     return new MailFolder(this.files, this.mailOf(id), of)
   }
 
-  /** What stands beside a log and goes with it, blobs left out. */
+  /** The files beside a log that are removed with it, except blobs. */
   private removeBeside(id: string): void {
     this.files.remove(this.mailOf(id))
     this.files.remove(this.keysOf(id))
@@ -291,5 +293,5 @@ export class JsonlStore implements SessionStore {
   }
 }
 
-/** How often a log that somebody else writes is looked at where the system tells nothing, in milliseconds. */
+/** How often a log of another writer is polled where the file system sends no notice, in milliseconds. */
 const FOLLOWED = 500

@@ -1,18 +1,18 @@
 import { LogError, type SessionEvent } from '@headrace/session'
 import { beginsWithRecord, decodeLine, endsWithSum } from './line.ts'
 
-/** What stands behind the last `\n` of a log: nothing, a whole record that lacks only its `\n`, or what is left of a torn one. */
+/** The bytes after the last `\n` of a log: none, a whole record that lacks only its `\n`, or the rest of a torn one. */
 export interface Tail {
   readonly events: readonly SessionEvent[]
   /** Bytes of the whole record; 0 for a torn one. */
   readonly whole: number
-  /** Bytes to cut off behind that. */
+  /** Bytes to cut off after that. */
   readonly torn: number
 }
 
 /**
- * Tells a torn tail from a damaged one: a write that was cut short leaves the beginning of a record, perhaps with NUL bytes where a
- * power cut lost a page, and never a whole record with something else behind it.
+ * Tells a torn tail from a damaged one: a write that was cut short leaves the beginning of a record, perhaps with NUL
+ * bytes where a power cut lost a page, but never a whole record followed by something else.
  *
  * @throws LogError where it is damaged
  */
@@ -34,8 +34,8 @@ export function judgeTail(bytes: Buffer, next: number, seed: string | undefined)
 }
 
 /**
- * True for the beginning of a line that was cut behind a value: only brackets are missing. It may end as a line with a sum does, where it
- * was cut exactly behind a field of its data that looks like one.
+ * True for the beginning of a line that was cut after a value: only brackets are missing. It may look like a line with
+ * a sum, where it was cut right after a field of its data that looks like one.
  */
 function isBeginning(bytes: Buffer): boolean {
   const text = bytes.toString('utf8')
@@ -52,7 +52,7 @@ function isBeginning(bytes: Buffer): boolean {
   }
 }
 
-/** Adds a line's events where their seqs go on from `next`; returns the seq that comes then. */
+/** Adds a line's events where their seqs continue from `next`; returns the next seq. */
 export function accept(line: readonly SessionEvent[], next: number, into: SessionEvent[]): number {
   for (const event of line) {
     if (event.seq !== next) throw new LogError(`seq ${event.seq} stands where ${next} comes next: ${event.seq > next ? 'events are missing' : 'events stand twice or out of order'}`, undefined, 'LOG_SEQ')
