@@ -5,7 +5,7 @@ import { livingHolder } from './lease-holder.ts'
 import { checkEnd, readPages } from './reader.ts'
 import type { SessionRow } from './statements.ts'
 
-/** Keeps a card, for those who list. */
+/** Stores a card, for listings. */
 export function keepCard(database: Database, key: number, state: CardState): void {
   const { cwd, under } = state.open ?? {}
   database.writeLazily(() => database.statements.putCard.run(key, cwd ?? null, under?.session ?? null, JSON.stringify(state)))
@@ -23,12 +23,12 @@ export async function readCard(database: Database, key: number): Promise<Session
   }
 }
 
-/** What the card of a session says, up to its end where nobody holds it. */
+/** The card of a session, up to date where nobody holds the lease. */
 export async function stateOf(database: Database, row: SessionRow, isHeld: boolean): Promise<CardState> {
   const kept = cardIn(database, row.key)
   const at = kept?.at === undefined ? undefined : parseCursor(kept.at)
   checkEnd(database, row)
-  // Who holds it keeps it as new as it has to be.
+  // The holder of the lease keeps the card up to date.
   if (kept && (isHeld || (at?.seq ?? -1) === row.next - 1)) return kept
   const isOf = at !== undefined && database.statements.rows.all(row.key, at.seq, at.seq + 1)[0]?.sum === at.sum
   const fold = new CardFold(isOf ? kept : undefined)
@@ -61,7 +61,7 @@ function cardIn(database: Database, key: number): CardState | undefined {
   }
 }
 
-/** It is a cache: a database that cannot be written now has none. */
+/** Only a cache: errors of a database that cannot be written are ignored. */
 function tryToKeep(database: Database, key: number, state: CardState): void {
   try {
     keepCard(database, key, state)

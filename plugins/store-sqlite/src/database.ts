@@ -21,9 +21,9 @@ const datasync = promisify(fs.fdatasync)
 const fsyncFile = promisify(fs.fsync)
 
 /**
- * One connection, and the syncs of its write-ahead log. Commits write to that log and do not sync it (`synchronous = NORMAL`); a flush
- * syncs it once for all that wait, outside this thread. What a checkpoint moves into the database it syncs itself, before the log is
- * written from its beginning again.
+ * One connection, and the syncs of its write-ahead log. Commits write to that log and do not sync it (`synchronous =
+ * NORMAL`); a flush syncs it once for all waiting callers, outside this thread. A checkpoint syncs what it moves into
+ * the database itself, before the log is overwritten from its beginning.
  */
 export class Database {
   readonly file: string
@@ -36,13 +36,15 @@ export class Database {
   private closing = false
   private readonly driver: Driver
   private readonly busyTimeout: number
-  /** Which files these are. */
+  /** The identity of the files. */
   private readonly inode: bigint
   private readonly logInode: bigint
-  /** Bytes of the two at the last look. */
+  /** The sizes of both files at the last check. */
   private size = 0
   private logSize = 0
-  /** The log was seen shorter than it was: SQLite writes on where it thinks that it ends, which hides it again. */
+  /**
+   * The log was once shorter than expected. SQLite continues at its own idea of the end, which would hide that later.
+   */
   private isCut = false
 
   /** @throws StoreError, or what SQLite throws */
@@ -68,22 +70,23 @@ export class Database {
     this.handle = handle
     this.file = file
     this.statements = new Statements(handle)
-    // Locks are on the database and its -shm file, never on this one, so that it may be opened beside SQLite. It stays the same file while
-    // a connection is open; kept open, it reports a write that failed since, also where somebody else's sync saw it first.
+    // Locks are on the database and its -shm file, never on this one, so that it may be opened beside SQLite. It stays
+    // the same file while a connection is open; kept open, it reports a write that failed since, also where another
+    // process's sync saw it first.
     this.log = fs.openSync(`${file}-wal`, 'r+')
     this.inode = fs.statSync(file, { bigint: true }).ino
     this.logInode = fs.fstatSync(this.log, { bigint: true }).ino
     this.syncs = new SharedSync(fsync === 'never' ? () => Promise.resolve() : () => sync(this.log))
   }
 
-  /** False once another file, or none, stands where this database is: what is written to it now, nobody finds again. */
+  /** False once another file, or none, is at this database's path: later writes would be lost. */
   get isThere(): boolean {
     return fs.statSync(this.file, { bigint: true, throwIfNoEntry: false })?.ino === this.inode
   }
 
   /**
-   * What was done to the files behind SQLite's back; undefined where nothing is seen. Where one is shorter than it was, which SQLite may
-   * have done itself, a new connection has to find what this one wrote.
+   * What another program did to the files; undefined where nothing is seen. Where one got shorter, which SQLite may
+   * have done itself, a new connection must find what this one wrote.
    *
    * @param finds asks the new connection
    */
@@ -121,12 +124,12 @@ export class Database {
     }
   }
 
-  /** True after a sync that failed: what the disk holds is not known. */
+  /** True after a failed sync: what is on the disk is unknown. */
   get failed(): boolean {
     return this.failure !== undefined
   }
 
-  /** True while somebody means to write through it. */
+  /** True while a lease uses it. */
   get used(): boolean {
     return this.users.size > 0
   }
@@ -143,7 +146,7 @@ export class Database {
     return result
   }
 
-  /** The same, for what a power cut may take: no flush is owed for it. */
+  /** The same, for data that a power cut may lose: it needs no flush. */
   writeLazily<T>(work: () => T): T {
     if (this.failure) throw this.failure.error
     this.lookAtLog()
@@ -166,7 +169,7 @@ export class Database {
     await this.flush()
   }
 
-  /** Gives pages that nothing uses any more back to the file system, some at a time. */
+  /** Returns unused pages to the file system, some at a time. */
   async shrink(): Promise<void> {
     for (let left = Infinity; ;) {
       if (this.closing) return
@@ -188,7 +191,7 @@ export class Database {
     if (this.closing) await this.end()
   }
 
-  /** Closes it, now or when the last one who uses it leaves. */
+  /** Closes it, now or when its last user is done. */
   async close(): Promise<void> {
     this.closing = true
     await this.end()
@@ -202,15 +205,16 @@ export class Database {
   }
 }
 
-/** Enough to be done soon, few enough not to hold others up. */
+/** Enough to finish soon, few enough not to block others. */
 const VACUUM_PAGES = 500
 
-/** Makes the file, for its owner only, where it is not there. Returns the folders that have new entries by that. */
+/** Makes the file, for its owner only, where it is not there. Returns the folders that got new entries. */
 function makeFile(file: string): readonly string[] {
   const folder = dirname(file)
   const top = fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
   try {
-    // Only one that is new may be opened beside SQLite: closing it again would take the locks off a file that another connection has open.
+    // Only a new file may be opened beside SQLite: closing it would drop the locks of another connection in this
+    // process.
     fs.closeSync(fs.openSync(file, 'wx', 0o600))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return []
@@ -231,7 +235,7 @@ async function prepare(handle: Handle, file: string, until: number): Promise<voi
       handle.pragma('checkpoint_fullfsync = ON')
       return makeTables(handle, file)
     } catch (error) {
-      // Where two processes begin at once, SQLite does not always wait by itself.
+      // Where two processes start at once, SQLite does not always wait by itself.
       if (!isSqlite(error, 'SQLITE_BUSY') || Date.now() > until) throw error
       await sleep(10)
     }

@@ -19,7 +19,7 @@ export async function loadDriver(): Promise<Driver> {
   }
 }
 
-/** The primary result codes that somebody asks for. */
+/** The primary result codes that are used. */
 const CODES = { SQLITE_BUSY: 5, SQLITE_NOMEM: 7, SQLITE_CORRUPT: 11, SQLITE_FULL: 13, SQLITE_TOOBIG: 18, SQLITE_NOTADB: 26 } as const
 
 /** True for an error of SQLite with one of these codes, or one of their extended ones. */

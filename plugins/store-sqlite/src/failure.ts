@@ -3,7 +3,7 @@ import { StoreError } from '@headrace/session'
 import type { DatabaseOptions } from './database.ts'
 import { isSqlite } from './driver.ts'
 
-/** What a call throws for what SQLite threw: what could not be done, why, and the way out. */
+/** The error of a call for an error of SQLite: what could not be done, why, and the way out. */
 export function failureOf(
   what: string,
   error: unknown,

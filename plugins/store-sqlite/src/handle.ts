@@ -1,4 +1,4 @@
-/** What a statement takes and gives: the same with both drivers. */
+/** The values of statements: the same with both drivers. */
 export interface Statement<P extends readonly unknown[] = [], R = unknown> {
   run(...parameters: P): { readonly changes: number | bigint; readonly lastInsertRowid: number | bigint }
   get(...parameters: P): R | undefined
@@ -11,11 +11,11 @@ export interface Handle {
   readonly isOpen: boolean
   exec(sql: string): void
   prepare<P extends readonly unknown[] = [], R = unknown>(sql: string): Statement<P, R>
-  /** What a pragma says, where it says one thing. */
+  /** The value of a pragma with a single value. */
   pragma(text: string): unknown
-  /** All or nothing, of one state of the database. */
+  /** Runs a function in a transaction, on one state of the database. */
   deferred<T>(work: () => T): T
-  /** The same, to write: waits for its turn first. */
+  /** The same, to write: takes the write lock first. */
   immediate<T>(work: () => T): T
   close(): void
 }

@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 import type { SessionRow } from './statements.ts'
 
 /**
- * Refuses where somebody who lives holds the session. What is no holder's JSON holds nothing: each append looks for its own.
+ * Refuses where a live process holds the session. Malformed JSON counts as no holder: each append checks for its own.
  *
  * @throws SessionBusyError
  */
@@ -12,7 +12,7 @@ export function refuseIfHeld(row: SessionRow, file: string): void {
   if (holder !== undefined) throw new SessionBusyError(row.id, holder)
 }
 
-/** Who lives and holds a session, in words. */
+/** The live holder of a session, in words. */
 export function livingHolder({ id, holder: json }: SessionRow, file: string): string | undefined {
   const holder = json === null ? undefined : parseHolder(json)
   return holder && isAlive(holder) ? describeHolder(holder, wayOut(id, file)) : undefined
@@ -25,8 +25,8 @@ export function holderOf({ id, holder }: SessionRow, file: string): string {
 }
 
 /**
- * Takes a holder out of its session's row. Where the disk is full or the database busy, that is done later: in this process the session is
- * free at once, for others as soon as it can be told.
+ * Removes a holder from its session's row. Where the disk is full or the database busy, that is done later: in this
+ * process the session is free at once, for others as soon as the row can be written.
  *
  * @param done called once it is
  */

@@ -6,21 +6,24 @@ import { isSqlite } from './driver.ts'
 import { holderOf } from './lease-holder.ts'
 import type { Statements } from './statements.ts'
 
-/** What a lease is of. */
+/** What a lease is for. */
 export interface SqliteLeaseStart extends LeaseStart {
   readonly key: number
-  /** What stands in the session's row while this lease holds it. */
+  /** The value in the session's row while this lease holds it. */
   readonly holder: string
   readonly database: Database
   readonly keepCard: (state: CardState) => void
-  /** Told when the lease is given back. */
+  /** Called when the lease is given back. */
   readonly onRelease: () => Promise<void>
 }
 
-/** How often the mail is looked at where the system tells nothing, in milliseconds. */
+/** How often the mail is polled where the file system sends no notice, in milliseconds. */
 const MAIL = 1_000
 
-/** The right to write one session. Each append looks in its own transaction whether it still is: one that was lost writes nothing. */
+/**
+ * The right to write one session. Each append checks in its own transaction that the lease is still held: a lost one
+ * writes nothing.
+ */
 export class SqliteLease extends StoreLease {
   private readonly start: SqliteLeaseStart
 
@@ -77,7 +80,7 @@ export class SqliteLease extends StoreLease {
     if (keys.length > 0) forgetPrompts.run(key, key, 2 * KEYS_KEPT)
   }
 
-  /** @throws StoreError where the session is not this lease's any more */
+  /** @throws StoreError where this lease does not hold the session any more */
   private look(): void {
     const { database, key, holder } = this.start
     const row = database.statements.byKey.get(key)
@@ -93,7 +96,10 @@ export class SqliteLease extends StoreLease {
     return row?.holder === holder && row.next === this.next && (this.next === 0 || statements.last.get(key)?.seq === this.next - 1)
   }
 
-  /** A full disk or a busy database refuses an append, and the next may do; after anything else the lease takes nothing more. */
+  /**
+   * After a full disk or a busy database the next append may succeed; after any other error the lease accepts nothing
+   * more.
+   */
   private refusedBy(error: unknown): StoreError {
     if (error instanceof StoreError || !isSqlite(error, 'SQLITE_FULL', 'SQLITE_BUSY', 'SQLITE_TOOBIG', 'SQLITE_NOMEM')) return this.endBy(error)
     return this.refused(this.start.database.file, error)
@@ -108,7 +114,7 @@ export class SqliteLease extends StoreLease {
   }
 }
 
-/** A file that is touched when a letter was posted, for those to watch who wait for one. */
+/** A file that is touched when a letter is posted, watched by processes that wait for one. */
 export function bellOf(file: string): string {
   return `${file}-mail`
 }

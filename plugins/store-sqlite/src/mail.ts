@@ -17,7 +17,7 @@ export function lettersOf(database: Database, key: number): readonly Waiting[] {
   return database.statements.mail.all(key).map(({ after, json }) => ({ letter: JSON.parse(json) as Letter, after }))
 }
 
-/** Keeps a letter, in the transaction that is open. @throws KeyTakenError */
+/** Stores a letter, in the open transaction. @throws KeyTakenError */
 export function keepLetter({ prompt, mailOf, post }: Statements, { id, key, next }: SessionRow, draft: LetterDraft): Posted {
   const letter: Letter = { ...draft, id: randomUUID(), time: Date.now() }
   if (letter.kind !== 'prompt' || letter.key === undefined) {
@@ -37,13 +37,13 @@ export function keepLetter({ prompt, mailOf, post }: Statements, { id, key, next
   return { repeated: true, ...(first !== null && { letter: first }), ...(logged && { logged: logged.seq }) }
 }
 
-/** Tells those who wait for a letter, in whatever process. */
+/** Notifies those who wait for a letter, in any process. */
 export function ring(file: string): void {
   const bell = bellOf(file)
   try {
     closeSync(openSync(bell, 'a', 0o600))
     utimesSync(bell, new Date(), new Date())
   } catch {
-    // They look by the clock, too.
+    // They poll, too.
   }
 }

@@ -19,7 +19,7 @@ export function nodeDriver(): Driver | undefined {
   return (file, timeout) => new NodeHandle(new sqlite.DatabaseSync(file), timeout)
 }
 
-/** Without the warning that it is experimental, which Node prints at first use: what we need of it stands since 22.13. */
+/** Suppresses the warning "experimental", which Node prints at first use: what we use has been stable since 22.13. */
 function quietly<T>(load: () => T): T {
   const { emitWarning } = process
   process.emitWarning = (warning: string | Error, ...rest: readonly unknown[]) => {
@@ -80,7 +80,7 @@ class NodeHandle implements Handle {
   }
 
   private within<T>(begin: StatementSync, work: () => T): T {
-    // Part of the one that is open.
+    // Part of the open transaction.
     if (this.isWithin) return work()
     begin.run()
     this.isWithin = true

@@ -14,9 +14,9 @@ export const inject = ['sessions']
 export interface Config {
   /** The database. Default: `$XDG_STATE_HOME/headrace/sessions.sqlite`, else `~/.local/state/headrace/sessions.sqlite`. */
   readonly file: string
-  /** `barrier`: what is acknowledged survives a power cut (L17). `never`: a kill of the process only. */
+  /** `barrier`: acknowledged data survives a power cut (L17). `never`: it survives a kill of the process only. */
   readonly fsync: 'barrier' | 'never'
-  /** How long to wait while another process writes, in milliseconds; this process does nothing else meanwhile. */
+  /** How long to wait while another process writes, in milliseconds; this process is blocked meanwhile. */
   readonly busyTimeout: number
 }
 
@@ -36,7 +36,7 @@ export async function* apply(
   ctx.sessions.store(store)
 }
 
-/** Where sessions are kept unless said otherwise. */
+/** The default place of sessions. */
 export function defaultFile(): string {
   return join(stateHome(), 'headrace', 'sessions.sqlite')
 }

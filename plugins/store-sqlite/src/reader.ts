@@ -15,7 +15,7 @@ export interface Range {
   readonly end: number
 }
 
-/** As many of them as are read at once, up to a problem. */
+/** One page of events, up to a problem. */
 interface Page {
   readonly events: readonly SessionEvent[]
   readonly problem?: { readonly error: unknown }
@@ -33,11 +33,12 @@ export async function* readBetween(
 }
 
 /**
- * Reads one log as it is when reading begins, in memory bounded by a page and the longest event. Each page is a query of its own: a
- * log only grows, so that pages fit together, and no reader holds a checkpoint up.
+ * Reads one log as it is when reading begins, in memory bounded by a page and the longest event. Each page is a query
+ * of its own: a log only grows, so that pages fit together, and no reader delays a checkpoint.
  *
  * @param open gives the database for each page anew
- * @throws SessionNotFoundError; StoreError with session, seq and file of what is damaged, after the events before it were given
+ * @throws SessionNotFoundError; StoreError with session, seq and file of what is damaged, after the events before it
+ * were given
  */
 export async function* readBatches(id: string, open: () => Promise<Database>): AsyncGenerator<readonly SessionEvent[]> {
   const { key, next: end } = endOf(await open(), id)
@@ -54,7 +55,7 @@ export async function* readPages(
     const { events, problem } = readPage(database, { id, key, next, end })
     if (events.length > 0) yield events
     next += events.length
-    // A log that was removed meanwhile is not a damaged one.
+    // A log that was removed meanwhile is not damaged.
     if (problem)
       throw database.statements.byKey.get(key)
         ? damaged(database, id, next, problem.error)
@@ -63,9 +64,9 @@ export async function* readPages(
 }
 
 /**
- * What stands behind a cursor, up to where the log is durable; a `reset` first where the log does not have the cursor.
+ * The events after a cursor, up to where the log is durable; a `reset` first where the log does not have the cursor.
  *
- * @param durable of the writer in this process; where there is none, what is given is synced here first: whoever wrote it may be dead
+ * @param durable of the writer in this process; without one, events are synced here first: their writer may be dead
  */
 export async function* readBehind(
   database: Database,

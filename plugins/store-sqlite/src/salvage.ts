@@ -13,11 +13,11 @@ export interface LostEvents {
 /** An event that is sound, or some that are lost. */
 export type Salvaged = SessionEvent | { readonly lost: LostEvents }
 
-/** What became of one event. */
+/** The outcome for one event. */
 type Looked = { readonly seq: number; readonly event: SessionEvent } | { readonly seq: number; readonly why: string }
 
 const PAGE = 256
-/** Rows that cannot be read, one behind another, before the rest is given up. */
+/** Unreadable rows in a row, after which the rest is given up. */
 const MOST_FAILURES = 100_000
 
 /**
@@ -51,7 +51,7 @@ export async function* salvageEvents(id: string, open: () => Promise<Database>):
   yield* told()
 }
 
-/** The seq behind the last event, by whichever says more: the session's row or its events. */
+/** The seq after the last event, by the session's row or by its events, whichever is greater. */
 function endOf(statements: Statements, { key, next }: SessionRow): number {
   try {
     return Math.max(next, (statements.last.get(key)?.seq ?? -1) + 1)

@@ -1,7 +1,7 @@
 import { StoreError } from '@headrace/session'
 import type { Handle } from './driver.ts'
 
-/** Stands in the file's header: `hdrc`. */
+/** The application id in the file's header: `hdrc`. */
 const APPLICATION = 0x68647263
 
 /** The version of the tables below. */
@@ -77,7 +77,7 @@ export function hasTables(handle: Handle, file: string): boolean {
   return true
 }
 
-/** Of one state of the database: another process may be making its tables right now. */
+/** Reads one state of the database: another process may be making its tables right now. */
 function headerOf(handle: Handle): { readonly application: number; readonly version: number; readonly tables: number } {
   return handle.deferred(() => ({
     application: handle.pragma('application_id') as number,
@@ -86,7 +86,7 @@ function headerOf(handle: Handle): { readonly application: number; readonly vers
   }))
 }
 
-/** Makes the tables where they are not there, in one transaction. */
+/** Makes missing tables, in one transaction. */
 export function makeTables(handle: Handle, file: string): void {
   handle.immediate(() => {
     if (!hasTables(handle, file)) handle.exec(TABLES)

@@ -34,7 +34,7 @@ const ROW = 'seq, CAST(json AS BLOB) AS json, sum'
 const MAIL = 'id, after, json, content'
 const NEWEST = 'ORDER BY modified DESC, key DESC'
 
-/** Everything that is asked of the database, prepared once. */
+/** All statements, prepared once. */
 export class Statements {
   readonly session: Statement<[id: string], SessionRow>
   readonly byKey: Statement<[key: number], SessionRow>
@@ -46,7 +46,7 @@ export class Statements {
   readonly insert: Statement<[key: number, seq: number, json: string, sum: number]>
   readonly rows: Statement<[key: number, from: number, end: number], Row>
   readonly last: Statement<[key: number], Row>
-  /** Where the rows of events stand, from a rowid on, without their index. */
+  /** The rows of events from a rowid on, without their index. */
   readonly rowsFrom: Statement<[rowid: number], { readonly rowid: number; readonly session: number; readonly seq: number }>
   readonly row: Statement<[rowid: number], Row>
   readonly removeEvents: Statement<[key: number]>

@@ -29,7 +29,7 @@ export interface SqliteStoreOptions {
 
 export const BUSY_TIMEOUT = 5000
 
-/** How often a log that somebody else writes is looked at where the system tells nothing, in milliseconds. */
+/** How often a log of another writer is polled where the file system sends no notice, in milliseconds. */
 const FOLLOWED = 500
 
 /**
@@ -83,7 +83,7 @@ export class SqliteStore implements SessionStore {
     checkSessionId(id)
     return this.guarded(`session ${id}: cannot lease it in ${this.file}`, async () => {
       const database = await this.connection.writable()
-      // Before it waits for its turn to write: a holder that was stopped may keep that for as long as it stands still.
+      // Checked before waiting for the write lock: a stopped process may hold that as long as it is stopped.
       this.free(database, id)
       const holder = newHolder()
       const row = database.write(() => {
@@ -112,7 +112,7 @@ export class SqliteStore implements SessionStore {
     checkSessionId(id)
     const watch = (onChange: () => void): (() => void) => {
       const off = this.signals.on(id, onChange)
-      // Whoever writes in this process tells of itself.
+      // A writer in this process notifies by itself.
       const unwatch = watchPath(`${this.file}-wal`, () => { if (!this.held(id)) onChange() }, { every: FOLLOWED, keepAlive: true })
       return () => {
         off()
@@ -129,7 +129,7 @@ export class SqliteStore implements SessionStore {
       const database = await this.connection.writable()
       const posted = database.write(() => {
         const row = this.row(database, id)
-        // Nothing of it was acknowledged yet.
+        // Nothing was acknowledged yet.
         if (row.next === 0) throw new SessionNotFoundError(id)
         return keepLetter(database.statements, row, letter)
       })
@@ -234,7 +234,7 @@ export class SqliteStore implements SessionStore {
     return lease?.isOpen ? lease : undefined
   }
 
-  /** What a follower is given by one look. */
+  /** What one poll gives a follower. */
   private async *look(id: string, from: Cursor | undefined): AsyncIterable<Followed> {
     const database = await this.database()
     const row = this.row(database, id)
