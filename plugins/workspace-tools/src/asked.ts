@@ -7,15 +7,13 @@ import { readBytes, withFile } from './file.ts'
 import { sniff } from './text.ts'
 import { type Place, Workspace } from './workspace.ts'
 
-/** UTF-16 units of a difference that a question shows; the call's arguments have what is longer. */
+/** UTF-16 units of a diff that a question shows; the call's arguments have all of it. */
 const MAX_DIFFERENCE = 40_000
 
-/** The text as it would be, of the text as it is; undefined where that cannot be told. */
+/** The new text for the current one; undefined where that cannot be told. */
 type Change = (text: string) => string | undefined
 
-/**
- * The question whether a file may be changed: where its path leads, if that is elsewhere than it says, and the lines that change.
- */
+/** The question whether a file may be changed: the real path, if it differs, and the lines that change. */
 export async function askedChange(
   verb: 'Write' | 'Edit', path: string, { agent }: ToolAsked, config: Config, change: Change,
 ): Promise<string> {
@@ -27,7 +25,7 @@ export async function askedChange(
     const where = isElsewhere ? `${verb} ${shownName(path)}, which leads to ${place.shown}?` : question
     return [...await differenceOf(workspace, place, config, change), where].join('\n')
   } catch {
-    // It will not be done either, and then says why.
+    // The call itself will fail too, and say why.
     return question
   }
 }
@@ -44,7 +42,7 @@ async function differenceOf(workspace: Workspace, place: Place, config: Config, 
   return text.length > MAX_DIFFERENCE ? [`${removed} lines go, ${added} lines come`] : lines
 }
 
-/** A command with its beginning and its end; its arguments have all of it. */
+/** The beginning and the end of a command; the call's arguments have all of it. */
 export function askedCommand(command: string): string {
   const line = command.toWellFormed().replace(/\n/g, ' ⏎ ')
   if (line.length <= 2 * MAX_COMMAND) return line

@@ -4,8 +4,8 @@ import type { EnvConfig } from './config.ts'
 const SECRET = /(?:^|_)(?:API)?KEYS?(?:_|$)|TOKEN|SECRET|PASSWORD|PASSWD|_PWD|PASSPHRASE|CREDENTIAL|_AUTH(?:_CONFIG)?$/i
 
 /**
- * Nobody sits at the terminal of a command: editors take what is there, pagers show all, and who asks for a password is
- * told no. Git commits without a message would wait for an editor until their time is up.
+ * No person is at the terminal of a command: editors accept the text as it is, pagers show everything, and password
+ * prompts fail. Git commits without a message would wait for an editor until their time is up.
  */
 const UNATTENDED: Readonly<Record<string, string>> = {
   EDITOR: 'true', VISUAL: 'true', GIT_EDITOR: 'true', GIT_SEQUENCE_EDITOR: 'true',
@@ -26,7 +26,7 @@ export function commandEnv(own: Readonly<Record<string, string | undefined>>, co
   return { ...env, PWD: cwd, ...config.set }
 }
 
-/** The same for a command that nobody attends to; what the config keeps or sets stands. */
+/** The same with variables for a command without a person; what the config keeps or sets is not changed. */
 export function unattendedEnv(env: Readonly<Record<string, string>>, { keep, set }: EnvConfig): Record<string, string> {
   const others = Object.entries(UNATTENDED).filter(([name]) => !keep.includes(name) && !Object.hasOwn(set, name))
   return { ...env, ...Object.fromEntries(others) }

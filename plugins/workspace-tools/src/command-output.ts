@@ -1,6 +1,6 @@
 import { cleanText } from './text.ts'
 
-/** Very many tiny pieces would cost more than their text. */
+/** Many tiny pieces would take more memory than their text. */
 const MAX_PIECES = 1_024
 
 /** Text of any length, of which the beginning and the end are kept: little more than `max` characters and one piece are held. */
@@ -28,7 +28,7 @@ export class BoundedOutput {
     this.drop()
   }
 
-  /** What was kept, well-formed, with a note in the place of what was not. */
+  /** The kept text, well-formed, with a note in place of the rest. */
   toString(): string {
     const tail = this.tail.join('')
     const kept = cutBefore(tail, this.tailMax)

@@ -14,7 +14,7 @@ export interface CommandOptions extends SpawnOptions {
   /** Characters of output that are kept. */
   readonly maxOutput: number
   readonly signals: readonly AbortSignal[]
-  /** Told the output as it comes. */
+  /** Called with the output as it comes. */
   readonly show: (text: string) => void
 }
 
@@ -23,20 +23,23 @@ export interface CommandEnd {
   readonly isCut: boolean
   readonly exitCode: number | null
   readonly signal: NodeJS.Signals | null
-  /** Why we ended it, where we did. */
+  /** Why we ended it, if we did. */
   readonly stopped?: 'timeout' | 'cancelled'
   /** True where processes that the command had left running were ended. */
   readonly hadBackground: boolean
 }
 
-/** How long output is waited for once the shell has exited: longer only takes a process it left behind, which holds the pipe. */
+/**
+ * How long to wait for output once the shell has exited: it takes longer only where a process left behind holds the
+ * pipe.
+ */
 const DRAIN = 250
 
 /** Runs a command in a process group of its own, without input. Everything it started ends with it. */
 export async function runCommand(command: string, options: CommandOptions): Promise<CommandEnd> {
   const { child, id, release } = await spawnCommand(command, options)
   const output = new BoundedOutput(options.maxOutput)
-  // A line that has ended is shown at once; what is drawn over several lines is right in the end alone.
+  // A finished line is shown at once; drawings over several lines are right only at the end.
   const drained = collect(child.stdout, new TerminalText((piece) => output.push(piece)), new TerminalText(options.show, 1))
   const exited = new Promise<Pick<CommandEnd, 'exitCode' | 'signal'>>((resolve) => {
     child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }))
@@ -56,7 +59,7 @@ export async function runCommand(command: string, options: CommandOptions): Prom
   }
 }
 
-/** Text as it comes, its characters whole: one may be cut in two by the pipe. */
+/** Decodes text as it comes: a character may be split by the pipe. */
 export async function collect(stream: Readable, ...texts: TerminalText[]): Promise<void> {
   const decoder = new StringDecoder('utf8')
   const push = (piece: string): void => { for (const text of texts) text.push(piece) }
@@ -67,13 +70,13 @@ export async function collect(stream: Readable, ...texts: TerminalText[]): Promi
 }
 
 interface Stopper {
-  /** Resolves only where the group got SIGKILL and its leader still does not exit. */
+  /** Resolves only where the leader does not exit even after SIGKILL. */
   readonly given: Promise<{ readonly exitCode: null; readonly signal: 'SIGKILL' }>
   reason(): CommandEnd['stopped']
   disarm(): void
 }
 
-/** Ends the group when the time is up, or when a signal is aborted. */
+/** Ends the group when the time is up, or when the signal is aborted. */
 function stopper(id: number, { timeout, killGrace, signals }: CommandOptions): Stopper {
   let reason: CommandEnd['stopped']
   let giveUp = (_: { exitCode: null; signal: 'SIGKILL' }): void => {}

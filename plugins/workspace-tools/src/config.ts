@@ -32,15 +32,15 @@ export interface Config {
   maxLine: number
   /** Entries of `list` and `glob`, matches of `grep`. */
   maxResults: number
-  /** Bytes of a file that `edit` takes, and of an image that `read` gives. */
+  /** Most bytes of a file for `edit`, and of an image for `read`. */
   maxFile: number
   /** Whether `read` gives images as images; only for models that can see. */
   images: boolean
   /** The shell that `bash` starts with `-c`. */
   shell: string
-  /** Milliseconds a command may run where the model says nothing. */
+  /** Milliseconds a command may run by default. */
   timeout: number
-  /** Milliseconds a command may run at most, whatever the model says. */
+  /** Milliseconds a command may run at most, whatever the model asks for. */
   maxTimeout: number
   /** Milliseconds between SIGTERM and SIGKILL. */
   killGrace: number

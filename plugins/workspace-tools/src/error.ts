@@ -6,9 +6,9 @@ export type WorkspaceErrorCode =
   | 'PATH_INVALID' | 'PATH_OUTSIDE' | 'PATH_UNRESOLVED' | 'NOT_FOUND' | 'NOT_A_FILE' | 'NOT_A_FOLDER' | 'NOT_TEXT' | 'READ_ONLY' | 'TOO_LARGE'
   | 'CHANGED' | 'NO_MATCH' | 'MANY_MATCHES' | 'PATTERN_INVALID' | 'COMMAND_INVALID' | 'CANCELLED' | 'CONFIG_INVALID' | 'FILE_SYSTEM' | 'REDACTED'
 
-/** What a tool refuses or could not do; the message is written for the model. */
+/** A tool refused or failed; the message is written for the model. */
 export class WorkspaceError extends HeadraceError {
-  /** What the result says of it to programs. */
+  /** The result's `details`, for programs. */
   readonly details: JsonObject | undefined
 
   constructor(code: WorkspaceErrorCode, message: string, options: ErrorOptions & { readonly details?: JsonObject } = {}) {
@@ -17,14 +17,14 @@ export class WorkspaceError extends HeadraceError {
   }
 }
 
-/** @throws WorkspaceError for a text in which a key was redacted: in the file stands, or would stand, something else */
+/** @throws WorkspaceError for a text in which a key was redacted: the file has, or would get, another text */
 export function mustHaveNoMark(text: string): void {
   if (!text.toLowerCase().includes(KEY_MARK)) return
   throw new WorkspaceError('REDACTED', `The text has ${KEY_MARK} in it, which stands for a key that you were not shown; nothing was written. `
     + 'Edit around it, with an old text that ends before the key or begins behind it.')
 }
 
-/** A system error as one a model can read: what could not be done, to which path, and why. Its own errors pass through. */
+/** A system error in words for the model: what failed, on which path, and why. A WorkspaceError is left as it is. */
 export function fileError(error: unknown, action: string, shown: string): WorkspaceError {
   if (error instanceof WorkspaceError) return error
   const code = codeOf(error)
@@ -33,7 +33,7 @@ export function fileError(error: unknown, action: string, shown: string): Worksp
   return new WorkspaceError('FILE_SYSTEM', `Cannot ${action} ${shown}: ${reason}${code === undefined ? '' : ` (${code})`}.`, { cause: error })
 }
 
-/** Why a signal ended a search or a read: what was found stays, with this behind it. */
+/** Why a signal ended a search or a read: results so far are kept, followed by this. */
 export function stopReason(signal: AbortSignal): string {
   return isTimeUp(signal) ? 'the time was up' : 'the call was cancelled'
 }

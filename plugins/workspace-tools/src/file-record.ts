@@ -6,7 +6,7 @@ import { createTwoFilesPatch } from 'diff'
 import type { FileDetails } from './file-details.ts'
 import type { Place, Workspace } from './workspace.ts'
 
-/** How a record calls a file. */
+/** The path of a file in a record. */
 export function recordPath({ cwd }: Workspace, { real }: Pick<Place, 'real'>): string {
   const path = isInside(cwd, real) ? relative(cwd, real) : real
   return (sep === '/' ? path : path.replaceAll(sep, '/')).toWellFormed()
@@ -28,7 +28,7 @@ export function toRecord(details: unknown): FileDetails | undefined {
 
 /** Characters of a diff that are kept, and of texts that are compared. */
 const [MAX_DIFF, MAX_TEXT] = [20_000, 1_000_000]
-/** Two texts with less in common are told as one in the place of the other; to compare them takes long. */
+/** Texts with less in common get no line diff: comparing them takes long. */
 const [MAX_EDITS, MAX_TIME] = [5_000, 200]
 
 /** A unified diff of two texts, bounded; nothing where they are too large, or too far apart, to be compared. */
@@ -37,7 +37,7 @@ export function diffOf(path: string, before: string, after: string): string | un
   const bounds = { context: 3, maxEditLength: MAX_EDITS, timeout: MAX_TIME }
   const patch = createTwoFilesPatch(path, path, before, after, undefined, undefined, bounds)
   if (patch === undefined) return undefined
-  // Its first line is a rule that says nothing.
+  // Its first line is a separator without information.
   const text = patch.slice(patch.indexOf('--- '))
   return (text.length <= MAX_DIFF ? text : `${text.slice(0, MAX_DIFF)}\n[… ${text.length - MAX_DIFF} characters left out]\n`).toWellFormed()
 }

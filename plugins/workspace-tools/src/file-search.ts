@@ -17,16 +17,16 @@ export interface SearchOptions {
   readonly maxLine: number
   /** Characters searched of one line. */
   readonly maxSearch: number
-  /** Asked now and then: whether nobody wants to know any more, or the time is up. */
+  /** Checked now and then: whether the search was cancelled, or its time is up. */
   readonly isOver: () => boolean
   /** Whether the search was ended from outside. */
   readonly isStopped: () => boolean
 }
 
-/** What became of one file. */
+/** The result for one file. */
 export interface FileSearched {
   readonly isBinary: boolean
-  /** Lines that were too long to be searched to their ends. */
+  /** Lines that were too long to be searched completely. */
   readonly longLines: number
   /** The line, from 1, in which the search was ended. */
   readonly stoppedIn?: number
@@ -52,7 +52,7 @@ export async function searchFile(file: OpenFile, results: ResultList, options: S
   return search.result
 }
 
-/** One file's lines on their way by: those before a match are kept until it is known whether one comes. */
+/** Streams one file's lines, and keeps the last ones as context of a possible match. */
 class FileSearch {
   private readonly shown: string
   private readonly results: ResultList
@@ -119,14 +119,17 @@ class FileSearch {
   }
 }
 
-/** Of what re2js reports; a search costs at most this times the length of the text. `\w{1,200}` is 400. */
+/**
+ * A limit on the program size that re2js reports; a search takes at most this times the length of the text. `\w{1,200}`
+ * is 400.
+ */
 const MAX_PROGRAM = 2_000
 
-/** An expression for one line, of an engine that never backtracks: no expression of a model can hang us. */
+/** A regular expression for one line, by an engine that never backtracks: no pattern of a model can hang us. */
 export class LinePattern {
   private readonly expression: RE2JS
 
-  /** @throws WorkspaceError for what is not an expression, or a too costly one */
+  /** @throws WorkspaceError for an invalid or too costly expression */
   constructor(pattern: string, ignoreCase: boolean) {
     try {
       this.expression = RE2JS.compile(pattern, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0)

@@ -21,7 +21,8 @@ export interface OpenFile {
 export async function withFile<T>(workspace: Workspace, place: Place, use: (file: OpenFile) => Promise<T>): Promise<T> {
   let handle: FileHandle | undefined
   try {
-    // Looked at before it is opened, since opening a device can do something; and after, since it may be another one by then.
+    // Checked before it is opened, since opening a device can have effects; and after, since it may be another file by
+    // then.
     mustBeFile(await stat(place.real), place.shown)
     handle = await open(place.real, READ_FLAGS)
     const stats = await handle.stat()
@@ -99,7 +100,7 @@ export async function inFolder<T>(workspace: Workspace, place: Pick<Place, 'real
   const folder = await pinFolder(workspace, place.real, place)
   try {
     const result = await use(folder.path)
-    // Where the path does not follow the open folder, another one may have stood there for a moment.
+    // Where the path does not follow the open folder, another one may have been there for a moment.
     if (folder.path === place.real) await workspace.confirm(folder.handle, place)
     return result
   } finally {

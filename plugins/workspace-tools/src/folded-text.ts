@@ -4,10 +4,13 @@ export interface Folding {
   readonly loose: boolean
 }
 
-/** A text as it is searched: line breaks are `\n`. Each place in it knows where it is in the original. */
+/** A folded text: line breaks are `\n`. Offsets in it map to the original. */
 export interface FoldedText {
   readonly text: string
-  /** Where a place of `text` is in the original; `undefined` for one inside of a character or a line break there. `at` up to its length. */
+  /**
+   * The offset in the original of an offset in `text`; `undefined` for one inside a character or a line break there.
+   * `at` up to its length.
+   */
   originalAt(at: number): number | undefined
 }
 
@@ -40,7 +43,7 @@ function foldPiece(piece: string): string {
   return /^[\u00a0\u2007\u202f]$/.test(piece) ? ' ' : piece.normalize('NFC')
 }
 
-/** A piece that is another one in the folded text: where it is there and in the original, and how long. */
+/** A piece that differs in the folded text: its offsets and lengths in both. */
 interface Change {
   readonly at: number
   readonly length: number

@@ -1,7 +1,7 @@
 import { shownName } from '@headrace/files'
 import { WorkspaceError } from './error.ts'
 
-/** Where in the alternatives of a pattern a path stands; empty: nothing below it can match. */
+/** The state of matching a path against the alternatives of a pattern; empty: nothing below it can match. */
 export type GlobState = readonly (readonly [alternative: number, position: number])[]
 
 type Step = '**' | ((name: string) => boolean)
@@ -12,7 +12,7 @@ const MAX_ALTERNATIVES = 1_000
  * A glob for paths: what {@link compileSegment} knows in each name, `**` for any number of folders, `{a,b}` for either.
  * A pattern without `/` is for names at any depth; `./` in front binds it to the top.
  *
- * It is fed name by name on the way down, so that a walk leaves folders where nothing can match.
+ * It is fed name by name on the way down, so that a walk skips folders where nothing can match.
  */
 export class GlobPattern {
   private readonly alternatives: readonly (readonly Step[])[]

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 
 /**
- * Keeps a list of process groups, a line for each that comes or goes. When its input ends, our process is gone, perhaps by SIGKILL: then
- * it kills what is left in the list.
+ * Keeps a list of process groups, one input line for each that starts or ends. When its input ends, our process is
+ * gone, perhaps by SIGKILL: then it kills the groups in the list.
  */
 const WATCH = `g=''
 while read -r op id; do
@@ -16,7 +16,10 @@ for i in $g; do kill -s KILL -- "-$i" 2>/dev/null; done`
 /** How often it is started: where each is ended at once, another one would be, too. */
 const MAX_STARTS = 10
 
-/** One small process for all commands of ours, which ends them when we are gone. It is started with the first, and anew if it was ended. */
+/**
+ * One small process that ends all our commands when we are gone. It is started with the first command, and again if it
+ * was ended.
+ */
 export class GroupWatcher {
   private readonly groups = new Set<number>()
   private child: ChildProcess | undefined
@@ -38,7 +41,7 @@ export class GroupWatcher {
 
   private start(): void {
     if (++this.starts > MAX_STARTS) return
-    // A group of its own, so that a signal to ours does not end it; a folder that nobody removes; none of our variables.
+    // Its own group, so that a signal to ours does not end it; a folder that is not removed; none of our variables.
     const child = spawn('/bin/sh', ['-c', WATCH], { cwd: '/', env: {}, detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
     this.child = child
     const over = (): void => {

@@ -28,7 +28,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   if (config.tools.includes('background')) tellBackground(ctx)
 }
 
-/** Tells the model what became of its commands, where the app has topics: also where it gets them later. */
+/** Tells the model the state of its commands, where the app has topics, also where they are loaded later. */
 function tellBackground(ctx: Context): void {
   let close: (() => void) | undefined
   const tell = (): void => {

@@ -2,21 +2,24 @@ import { readFile, readdir } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { GroupWatcher } from './group-watcher.ts'
 
-/** How soon a group that ends is looked at again; twice as long each time (milliseconds). */
+/** The first interval of checking an ending group, doubled each time (milliseconds). */
 const [FIRST_LOOK, LAST_LOOK] = [10, 160]
-/** How long a group that got SIGKILL is waited for: what is left then hangs in the kernel, or waits for a parent that never looks. */
+/**
+ * How long to wait for a group after SIGKILL: what is left then hangs in the kernel, or is a zombie that its parent
+ * never reaps.
+ */
 const LAST = 500
 
-/** Groups with a living leader. They are their own sessions, so a Ctrl-C does not reach them, and our end would leave them behind. */
+/** Groups with a live leader. They are sessions of their own: Ctrl-C does not reach them, and they would survive us. */
 const living = new Set<number>()
-/** Ends them where we cannot. */
+/** Ends them where we cannot do it ourselves. */
 const watcher = new GroupWatcher()
 
 function killAll(): void {
   for (const id of living) send(id, 'SIGKILL')
 }
 
-/** Ends the group with our process, by whatever way that goes, until the returned function is called. */
+/** Ends the group with our process, however that ends, until the returned function is called. */
 export function endWithProcess(id: number): () => void {
   if (living.size === 0) process.on('exit', killAll)
   living.add(id)
@@ -33,7 +36,7 @@ export function endGroup(id: number, grace: number): Promise<boolean> {
   return endGroups([id], grace)
 }
 
-/** The same for several at once: they have their grace together. */
+/** The same for several at once, with one common grace period. */
 export async function endGroups(ids: readonly number[], grace: number): Promise<boolean> {
   const living = await livingOf(ids)
   if (living.filter((id) => send(id, 'SIGTERM')).length === 0) return false
@@ -42,7 +45,7 @@ export async function endGroups(ids: readonly number[], grace: number): Promise<
   return true
 }
 
-/** Those that are not gone after so many milliseconds; as soon as all are, none. */
+/** The groups that still run after so many milliseconds; resolves early when none does. */
 async function leftAfter(ids: readonly number[], time: number): Promise<readonly number[]> {
   const end = Date.now() + time
   for (let [pause, left] = [FIRST_LOOK, ids]; ; pause = Math.min(2 * pause, LAST_LOOK)) {
@@ -54,8 +57,8 @@ async function leftAfter(ids: readonly number[], time: number): Promise<readonly
 }
 
 /**
- * Those that still run. Not where all that is left of a group is dead and only waits for a parent to look: in a container without an init
- * that may be for ever, and it can still be signalled. Where there is no /proc to tell, what can be signalled runs.
+ * Those that still run. Groups of zombies only do not count: in a container without an init they may stay for ever, and
+ * can still be signalled. Without /proc, a group that can be signalled counts as running.
  */
 async function livingOf(ids: readonly number[]): Promise<readonly number[]> {
   const there = ids.filter((id) => send(id, 0))

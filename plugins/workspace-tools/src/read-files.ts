@@ -4,18 +4,18 @@ import { WorkspaceError } from './error.ts'
 import type { FileDetails } from './file-details.ts'
 import { digestOf, toRecord } from './file-record.ts'
 
-/** Bytes of a text that is kept to be compared, and how many texts of one session are. */
+/** Bytes of a text that is kept for comparison, and how many texts are kept per session. */
 const [MAX_TEXT, MAX_TEXTS] = [262_144, 200]
 /** Of what changed, in a refusal. */
 const [SHOWN_LINES, SHOWN_CHARACTERS] = [20, 2_000]
 
 type SessionView = ToolRun['agent']['session']
 
-/** What one process keeps of a session beside its log: only to say more. */
+/** What this process keeps of a session beside its log: only for better messages. */
 interface Kept {
   /** Texts by their digest: to tell what changed. */
   readonly texts: Map<string, string>
-  /** Records of results from before what is in memory, by seq; read once. */
+  /** Records of results from before the part of the log in memory, by seq; read once. */
   older: Promise<ReadonlyMap<number, FileDetails>> | undefined
 }
 
@@ -83,10 +83,11 @@ export class ReadFiles {
   /**
    * @param known its digest, as {@link digestOf} gives it
    * @param bytes what the file holds now; nothing where it is gone
-   * @throws WorkspaceError if that is not what the model knows: it would undo what a person, or a command, did meanwhile
+   * @throws WorkspaceError if that is not what the model knows: writing would undo what a person, or a command, did
+   * meanwhile
    */
   mustBeKnown(known: string, bytes: Uint8Array | undefined, path: string, shown: string): void {
-    // There is nothing to read again: whoever still wants the file writes it once more, which the record says.
+    // The file is gone, so it cannot be read again: the record allows the next write.
     if (bytes === undefined) throw new WorkspaceError('CHANGED', `${shown} was removed since you read it; nothing was written. Write it again if it is to be there.`, { details: { path, removed: true } })
     if (digestOf(bytes) === known) return
     const text = this.kept.texts.get(known)

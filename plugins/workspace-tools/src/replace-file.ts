@@ -72,7 +72,7 @@ async function look(path: string): Promise<Stats | undefined> {
 
 function mustBeWritable(old: Stats, place: Place): void {
   mustBeFile(old, place.shown)
-  // A rename would get past the mode of the file it replaces.
+  // A rename would ignore the mode of the file it replaces.
   if ((old.mode & 0o222) === 0) throw new WorkspaceError('READ_ONLY', `${place.shown} is read-only; change its mode first if that is wanted.`)
 }
 
@@ -106,14 +106,14 @@ async function writeAside(
 
 async function keepAttributes(handle: FileHandle, old: Stats): Promise<void> {
   const own = await handle.stat()
-  // Only root may give a file away; for anyone else the writer owns it, as editors do it.
+  // Only root can change the owner; else the writer owns the new file, as with editors.
   if (own.uid !== old.uid || own.gid !== old.gid) await handle.chown(old.uid, old.gid).catch(() => {})
   await handle.chmod(old.mode & 0o777)
 }
 
 const tails = new Map<string, Promise<void>>()
 
-/** Runs `work` when nobody else in this process works on the file: two agents on one workspace must not lose an edit. */
+/** Runs `work` under a lock on the file in this process: two agents on one workspace must not lose an edit. */
 export async function withFileLock<T>(real: string, work: () => Promise<T>): Promise<T> {
   const before = tails.get(real)
   let release = (): void => {}

@@ -15,7 +15,7 @@ export interface ReplaceInput {
   readonly all?: boolean
 }
 
-/** Counting stops here: a short text in a large file must not cost a minute. */
+/** Counting stops here: a short text in a large file must not take minutes. */
 const MAX_COUNT = 10_000
 
 /**
@@ -81,8 +81,8 @@ function splice(text: string, places: readonly Place[], old: string, put: string
 }
 
 /**
- * What stands in a place after the edit: the new text, but what it begins and ends with as the old one does is kept as
- * it is in the file, and so are line breaks, one by one.
+ * The replacement for a place: the new text; its common prefix and suffix with the old text, and line breaks, are kept
+ * as they are in the file.
  */
 function putFor(there: string, old: string, put: string, folding: Folding, lineBreak: string): string {
   const [here, before, after] = [fold(there, folding), fold(old, folding).text, put.replace(BREAK, '\n')]
@@ -108,7 +108,7 @@ function putFor(there: string, old: string, put: string, folding: Folding, lineB
 
 const BREAK = /\r\n?/g
 
-/** The line break behind a place, or else in front of it: in a file of mixed ones its neighbours know best. */
+/** The line break after a place, or else before it: in a file with mixed ones the neighbours decide. */
 function breakNear(text: string, at: number): string | undefined {
   const next = /\r\n?|\n/g
   next.lastIndex = at
@@ -157,7 +157,7 @@ function hint(text: string, old: string): string {
   return `None of its lines is there. ${AGAIN}`
 }
 
-/** The first line that differs, as it is in the file and in the old text, with what cannot be seen written out. */
+/** The first line that differs, in the file and in the old text, with invisible characters escaped. */
 function differenceIn(lines: readonly string[], first: number, wanted: readonly string[]): string {
   const at = wanted.findIndex((line, index) => lines[first + index] !== line)
   if (at < 0) return ''
@@ -169,7 +169,7 @@ function visible(line: string): string {
   return escaped.replace(/[^\u0020-\u007e\p{L}\p{N}\p{P}\p{S}]/gu, (char) => `\\u${char.codePointAt(0)!.toString(16).padStart(4, '0')}`)
 }
 
-/** The line, from 1, where these lines stand but for white space at their ends; 0 where nowhere. */
+/** The line, from 1, where these lines occur, ignoring trailing white space; 0 where they do not. */
 function findTrimmed(lines: readonly string[], wanted: readonly string[]): number {
   const trimmed = lines.map((line) => line.trim())
   const goal = wanted.map((line) => line.trim())

@@ -17,7 +17,7 @@ export class ResultList {
     this.maxLength = maxLength
   }
 
-  /** Adds a result, one of `maxCount`, with lines in front of it that are not counted; false where there is no room for it. */
+  /** Adds a result, one of `maxCount`, after lines that are not counted; false where there is no room for it. */
   add(line: string, before: readonly string[] = []): boolean {
     if (this.count >= this.maxCount || !this.fits([...before, line])) return this.refuse()
     this.put([...before, line])
@@ -48,7 +48,7 @@ export class ResultList {
     return cleanText([...this.lines, ...(this.isFull ? [`[${rest}.]`] : []), ...notes.map((note) => `[${note}.]`)].join('\n'))
   }
 
-  /** The first one always fits: a result of nothing but a note would lead nowhere. */
+  /** The first one always fits: a note alone would be useless. */
   private fits(lines: readonly string[]): boolean {
     return this.lines.length === 0 || this.length + lengthOf(lines) <= this.maxLength
   }

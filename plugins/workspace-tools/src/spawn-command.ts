@@ -18,29 +18,29 @@ export interface SpawnedCommand {
   readonly child: ChildProcessByStdio<null, Readable, null>
   /** Of the group, and of the process that leads it. */
   readonly id: number
-  /** Says that the group is ended otherwise: by its end, or by who stops it. */
+  /** Called when the group is ended otherwise: by its exit, or by the caller. */
   readonly release: () => void
 }
 
 /**
- * Waits at the gate until somebody watches over the group, and goes if we are gone by then. Then it runs the shell as its child: so the
- * parent of a command, whose variables it can read, is this one, which has no more than the command; not our own process with its keys.
- * Both outputs go into one pipe, so that their lines keep their order. It stays until the command is gone, and passes on the signal that
- * ended it. `--`: a command may begin with `-`.
+ * Waits until the group is watched, and exits if we are gone by then. Then it runs the shell as its child: so a
+ * command's parent, whose variables it can read, is this process, which has no more than the command, and not ours with
+ * its keys. Both outputs go into one pipe, so that their lines keep their order. It stays until the command is gone,
+ * and passes on the signal that ended it. `--`: a command may begin with `-`.
  */
 const RUNNER = 'trap : TERM INT HUP; read -r _ <&3 || exit 1; exec 3<&-; "$0" -c -- "$1" "$0" 2>&1; s=$?; '
   + 'trap - TERM INT HUP; [ $s -gt 128 ] && kill -$((s - 128)) $$; exit $s'
 
-/** Starts a command without input. It ends with our process, by whatever way that goes. @throws WorkspaceError */
+/** Starts a command without input. It ends with our process, however that ends. @throws WorkspaceError */
 export async function spawnCommand(command: string, { shell, cwd, env }: SpawnOptions): Promise<SpawnedCommand> {
   try {
     const child = spawn(shell, ['-c', RUNNER, shell, command], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'ignore', 'pipe'] })
     await new Promise<void>((resolve, reject) => child.once('spawn', resolve).once('error', reject))
-    child.on('error', () => {}) // A failing kill; the exit tells the rest.
+    child.on('error', () => {}) // The kill failed; the exit event tells the rest.
     const id = child.pid as number
     const release = endWithProcess(id)
     const gate = child.stdio[3] as Writable
-    gate.on('error', () => {}) // It was killed in front of the gate.
+    gate.on('error', () => {}) // It was killed before it was released.
     gate.end('\n')
     return { child: child as unknown as SpawnedCommand['child'], id, release }
   } catch (error) {

@@ -1,8 +1,8 @@
-/** Rows that a program may still go back to and draw over, as progress bars of several lines do. */
+/** Rows that a program may still overwrite, as progress bars of several lines do. */
 const ROWS = 50
-/** Characters of one row; a longer one is not drawn over any more. */
+/** Characters of one row; a longer one cannot be overwritten any more. */
 const MAX_ROW = 16_384
-/** Characters of an escape sequence; what is longer is none. */
+/** Most characters of an escape sequence; a longer one is text. */
 const MAX_SEQUENCE = 4_096
 
 // oxlint-disable-next-line no-control-regex
@@ -14,8 +14,8 @@ const PLAIN = /[^\u0000-\u0008\u000a-\u001f\u007f\u0080-\u009f]+/y
 const SEQUENCE = /(?:\u001b\[|\u009b)([0-?]*)[ -/]*([@-~])|(?:\u001b[\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)|\u001b[ -/]*[0-Z\\`-~]/y
 
 /**
- * The output of a program for a terminal, as text: colours and other escape sequences are dropped, and what the program drew over (by `\r`,
- * backspace, or going up some lines) is not there any more.
+ * The output of a program for a terminal, as text: colours and other escape sequences are dropped, and overwritten text
+ * (by `\r`, backspace, or moving up) is removed.
  */
 export class TerminalText {
   private readonly put: (text: string) => void
@@ -23,12 +23,12 @@ export class TerminalText {
   private rows: string[] = ['']
   private row = 0
   private column = 0
-  /** The beginning of an escape sequence whose end is to come. */
+  /** The beginning of an unfinished escape sequence. */
   private rest = ''
 
   /**
-   * @param put takes what is final, in order
-   * @param height rows that can be drawn over; with 1 each line is given when it ends
+   * @param put called with final text, in order
+   * @param height rows that can be overwritten; with 1 each line is given when it ends
    */
   constructor(put: (text: string) => void, height = ROWS) {
     this.put = put
@@ -42,14 +42,14 @@ export class TerminalText {
     for (let at = 0; at < text.length;) at = this.take(text, at)
   }
 
-  /** Gives the rest as it is now: what comes does not draw over it any more. */
+  /** Gives the rest as it is now: later output cannot overwrite it. */
   flush(): void {
     this.put(this.rows.join('\n'))
     this.rows = ['']
     this.row = this.column = 0
   }
 
-  /** Gives the rest; nothing comes any more. */
+  /** Gives the rest, at the end of the output. */
   end(): void {
     this.rest = ''
     this.flush()
@@ -59,10 +59,10 @@ export class TerminalText {
     return this.row === this.rows.length - 1 && this.column === this.rows[this.row]!.length
   }
 
-  /** Most output: lines, nothing drawn over. */
+  /** Fast path for most output: plain lines. */
   private pushPlain(text: string): void {
     if (!text.includes('\n')) return this.write(text)
-    // Only the newest rows can be drawn over: the bulk of a long piece is final at once.
+    // Only the newest rows can be overwritten: the bulk of a long piece is final at once.
     let start = text.length
     for (let row = 0; row < this.height && start >= 0; row++) start = text.lastIndexOf('\n', start - 1)
     if (start > 0) {
@@ -74,7 +74,7 @@ export class TerminalText {
     this.giveOld()
   }
 
-  /** Takes what begins at an index, and gives the index behind it. */
+  /** Handles what begins at an index, and returns the index after it. */
   private take(text: string, at: number): number {
     PLAIN.lastIndex = at
     const plain = PLAIN.exec(text)?.[0]
@@ -149,7 +149,7 @@ export class TerminalText {
     this.row = Math.max(0, this.row - old)
   }
 
-  /** A very long row is final as far as it is. */
+  /** A very long row is final so far. */
   private giveRow(): void {
     const above = this.rows.splice(0, this.row).map((row) => `${row}\n`).join('')
     this.put(above + this.rows[0]!)

@@ -7,7 +7,7 @@ export function shownLine(text: string, length: number, max: number): string {
   return `${shown} [… ${length - shown.length} more characters in this line]`
 }
 
-/** Text that every store and provider takes: well-formed, without NUL. */
+/** Text that every store and provider accepts: well-formed, without NUL. */
 export function cleanText(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed()
 }
@@ -95,7 +95,7 @@ export class LineSplitter {
   private take(part: string): void {
     if (part === '') return
     this.length += part.length
-    // One unit more than shown, so that a `\r` just behind the limit is known to be the line's end.
+    // One unit more than shown, so that a `\r` right after the limit is known to be the line's end.
     if (this.text.length <= this.max) this.text += part.slice(0, this.max + 1 - this.text.length)
     this.endsWithReturn = part.endsWith('\r')
   }

@@ -16,13 +16,13 @@ export interface Found {
 export type InFolder = <T>(path: string, use: (path: string) => Promise<T>) => Promise<T>
 
 export interface WalkOptions {
-  /** Names of folders that are not entered; the one where the walk begins always is. */
+  /** Names of folders that are not entered; the starting folder always is. */
   readonly skip: readonly string[]
   readonly gitignore: boolean
   /** The folder whose `.gitignore` is the outermost to be read. */
   readonly top: string
   readonly signal: AbortSignal
-  /** Reads in a folder, given a path to it: tools pass one that refuses a folder that is outside by then. Default: by its path. */
+  /** Runs a read in a folder: tools pass one that refuses a folder that is outside by then. Default: by its path. */
   readonly inFolder?: InFolder
   /** Whether a folder may hold anything that is wanted. */
   readonly enter?: (names: readonly string[]) => boolean
@@ -81,14 +81,14 @@ async function contentOf(folder: Pending, options: WalkOptions): Promise<Pending
   return content.sort((a, b) => ((keys.get(a) ?? '') < (keys.get(b) ?? '') ? -1 : 1))
 }
 
-/** Devices, pipes and sockets are not there for a walk. */
+/** A walk skips devices, pipes and sockets. */
 function kindOf(entry: Dirent): Pending['kind'] | undefined {
   if (entry.isDirectory()) return 'folder'
   if (entry.isFile()) return 'file'
   return entry.isSymbolicLink() ? 'link' : undefined
 }
 
-/** The innermost file that says anything of a path decides. */
+/** The innermost file with a rule for a path decides. */
 function isIgnored(path: string, isFolder: boolean, ignores: readonly Ignore[]): boolean {
   for (let at = ignores.length - 1; at >= 0; at--) {
     const { folder, file } = ignores[at] as Ignore
@@ -98,7 +98,9 @@ function isIgnored(path: string, isFolder: boolean, ignores: readonly Ignore[]):
   return false
 }
 
-/** Rules above the beginning of the walk; none where they ignore the beginning itself: who names a folder wants to see it. */
+/**
+ * Rules from above the start of the walk; none where they ignore the start itself: a folder that was named is shown.
+ */
 async function outerIgnores(start: string, { top, inFolder = byPath }: WalkOptions): Promise<Ignore[]> {
   if (start === top || !isInside(top, start)) return []
   const folders: string[] = []
@@ -174,7 +176,10 @@ function testPath(pattern: string): Rule['test'] {
   return (names) => glob.test(names)
 }
 
-/** Spaces at the end are nothing, unless a backslash keeps one. Not an expression: those take n² on a line of spaces. */
+/**
+ * Strips trailing spaces, unless escaped by a backslash. Not by a regular expression: that is quadratic on a line of
+ * spaces.
+ */
 function withoutSpaces(line: string): string {
   let end = line.length
   while (line[end - 1] === ' ') end--

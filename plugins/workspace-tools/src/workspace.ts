@@ -10,17 +10,17 @@ export interface Place {
   readonly real: string
   /** The deepest folder or file of it that exists. */
   readonly existing: string
-  /** The names below `existing` that are not there; none where the place exists. */
+  /** The names below `existing` that do not exist; none where the path exists. */
   readonly missing: readonly string[]
-  /** How results and errors call it: relative to the workspace where it is inside. */
+  /** Its name in results and errors: relative to the workspace where it is inside. */
   readonly shown: string
 }
 
 /**
  * The folders that the tools may touch: the agent's, and those the app added.
  *
- * Paths are judged by where they lead, not by how they are written. What still can move between judging and opening is
- * judged again on the open file (`confirm`).
+ * Paths are judged by where they lead, not by how they are written. A path may change between check and open, so the
+ * open file is checked again (`confirm`).
  */
 export class Workspace {
   /** The agent's folder, without links. */
@@ -32,7 +32,7 @@ export class Workspace {
     this.roots = roots
   }
 
-  /** @throws WorkspaceError if the agent's folder is not there; an extra root that is not there admits nothing */
+  /** @throws WorkspaceError if the agent's folder is not there; a missing extra root admits nothing */
   static async open(cwd: string, extraRoots: readonly string[]): Promise<Workspace> {
     const real = await realpath(cwd).catch((error: unknown) => { throw fileError(error, 'use the workspace folder', shownName(cwd)) })
     const extra = await Promise.all(extraRoots.map((root) => realpath(root).catch(() => undefined)))
@@ -43,7 +43,7 @@ export class Workspace {
    * Where a path leads.
    *
    * @param path absolute, or relative to the workspace
-   * @throws WorkspaceError if it leads outside, or nowhere that can be told
+   * @throws WorkspaceError if it leads outside, or cannot be resolved
    */
   async find(path: string): Promise<Place> {
     if (path.includes('\0')) throw new WorkspaceError('PATH_INVALID', `The path ${shownName(path)} has a NUL character in it.`)
@@ -98,7 +98,7 @@ export class Workspace {
       const code = codeOf(error)
       if (code !== 'ENOENT' && code !== 'ENOTDIR') throw new WorkspaceError('PATH_UNRESOLVED', fileError(error, 'resolve', shownName(path)).message)
       if (dirname(at) === at) throw fileError(error, 'resolve', shownName(path))
-      // A link to nothing must not pass for a new file: writing there would create whatever it points to.
+      // A dangling link must not count as a new file: writing would create its target.
       const link = await lstat(at).catch(() => undefined)
       if (link?.isSymbolicLink()) throw new WorkspaceError('PATH_UNRESOLVED', `${shownName(path)} goes through a symbolic link to something that does not exist.`)
       return undefined

@@ -14,20 +14,20 @@ export type Wake = 'end' | 'output'
 export interface CommandExit {
   readonly exitCode: number | null
   readonly signal: NodeJS.Signals | null
-  /** It was ended on purpose. */
+  /** It was stopped on purpose. */
   readonly isStopped: boolean
 }
 
 export interface BackgroundOptions extends SpawnOptions {
   /** Milliseconds between SIGTERM and SIGKILL. */
   readonly killGrace: number
-  /** Characters of output that one look gives. */
+  /** Characters of output that one call returns. */
   readonly maxOutput: number
   /** Where its output is kept. */
   readonly folder: string
 }
 
-/** How long output is waited for once the command has ended (milliseconds). */
+/** How long to wait for output once the command has ended (milliseconds). */
 const DRAIN = 250
 
 /** A command that runs while the agent goes on. */
@@ -40,7 +40,7 @@ export class BackgroundCommand {
   exit: CommandExit | undefined
   /** Called with new output, and once when it has ended. */
   onChange: () => void = () => undefined
-  /** There is output that nobody has looked at. */
+  /** There is output that was not read yet. */
   hasNews = false
   private readonly spawned: SpawnedCommand
   private readonly options: BackgroundOptions
@@ -63,7 +63,7 @@ export class BackgroundCommand {
     return new BackgroundCommand(id, command, await spawnCommand(command, options), options)
   }
 
-  /** What it printed since the last look. */
+  /** The output since the last read. */
   look(): string {
     this.text.flush()
     const output = this.unread.toString()
@@ -78,7 +78,7 @@ export class BackgroundCommand {
     await this.over
   }
 
-  /** Says that it is ended on purpose; gives its group, which whoever says so ends. */
+  /** Marks it as stopped on purpose; returns its process group, which the caller ends. */
   stopping(): number {
     if (!this.exit) this.isStopped = true
     return this.spawned.id
@@ -88,7 +88,7 @@ export class BackgroundCommand {
     const { child, id, release } = this.spawned
     const drained = collect(child.stdout, this.text)
     const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) => child.once('exit', (...end) => resolve(end)))
-    // What it left running in a group of its own ends with it, as in the foreground.
+    // Processes that it left running in its group end with it, as in the foreground.
     await endGroup(id, this.options.killGrace)
     release()
     await Promise.race([drained, delay(DRAIN, undefined, { ref: false })])

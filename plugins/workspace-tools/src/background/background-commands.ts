@@ -8,7 +8,7 @@ import { outputFolder, outputsIn, sweepOutputs } from './output-file.ts'
 
 /** Commands of one agent that run at once. */
 const MAX_RUNNING = 20
-/** Milliseconds between SIGTERM and SIGKILL where the agent ends, which waits for it. */
+/** Milliseconds between SIGTERM and SIGKILL when the agent ends; the agent waits that long. */
 const LAST_GRACE = 500
 /** Characters of a command where it is named. */
 const MAX_NAMED = 120
@@ -21,7 +21,7 @@ export function commandsOf(agent: Pick<Agent, 'session'>): BackgroundCommands {
   return commands
 }
 
-/** The topic's text: what is gone, what runs, and what ended and was not looked at. */
+/** The topic's text: commands that are gone, that run, and that ended without having been read. */
 export function backgroundState(agent: Pick<Agent, 'session'>): string | undefined {
   const lines = commandsOf(agent).states()
   return lines.length === 0 ? undefined : `Commands in the background:\n${lines.map((line) => `- ${line}`).join('\n')}`
@@ -43,7 +43,7 @@ export class BackgroundCommands {
 
   constructor(agent: Pick<Agent, 'session'>) {
     this.folder = outputFolder(agent.session.id)
-    // Now, before it has any of its own.
+    // Read now, before the agent has commands of its own.
     this.lost = new Map(lostCommands(agent))
   }
 
@@ -64,7 +64,7 @@ export class BackgroundCommands {
     return started
   }
 
-  /** Ends them with the agent: by its `dispose` and `park`, and the unload of whoever made it. */
+  /** Ends them with the agent: on `dispose`, `park`, and the unload of the plugin that made it. */
   private bind(agent: Agent, unloaded: AbortSignal): void {
     if (this.isBound) return
     this.isBound = true
@@ -84,20 +84,23 @@ export class BackgroundCommands {
     return this.lost.get(id)
   }
 
-  /** Forgets a command whose end was looked at. */
+  /** Forgets a command whose end was read. */
   forget(id: string): void {
     this.commands.delete(id)
     this.lost.delete(id)
   }
 
-  /** A line for each that the model is to know of. */
+  /** A line for each command that the model should know of. */
   states(): readonly string[] {
     const lost = [...this.lost.values()].map(({ id, file }) => `${id} is gone: it ended with the former life of this agent; its output is in ${file}`)
     return [...lost, ...[...this.commands.values()].map(stateOf)]
   }
 }
 
-/** A command's state on one line. Whether there is output, not how much: it is told once, and again when it was looked at. */
+/**
+ * A command's state on one line. It says whether there is output, not how much: so it changes once, and again after a
+ * read.
+ */
 function stateOf(command: BackgroundCommand): string {
   const news = command.hasNews ? (command.exit ? '; it printed what you have not seen' : '; there is new output') : ''
   return `${command.id} (${nameOf(command.command)}) ${command.exit ? exitText(command.exit) : 'runs'}${news}`

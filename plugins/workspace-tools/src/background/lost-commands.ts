@@ -9,12 +9,12 @@ export interface LostCommand {
 
 /** What a result of `bash` says that started one. */
 const STARTED = /^\[Runs in the background as (b\d+): its output goes to (.+)\]$/
-/** What a result of `background` says last of a command that is over. */
+/** What a result of `background` says at its end of a finished command. */
 const OVER = /\[(b\d+) (?:ended|was|is gone)[^\]]*\]$/
 
 /**
- * Commands that the model was told run, in results that are visible, and whose end it has not seen. At the beginning of an agent's life
- * that are those which ended with the life before, by whatever way that ended.
+ * Commands that the model was told run, in results that are visible, and whose end it has not seen. When an agent
+ * starts, these are the commands that ended with its former life, however that ended.
  */
 export function lostCommands({ session }: Pick<Agent, 'session'>): ReadonlyMap<string, LostCommand> {
   const begun = new Map<string, LostCommand>()

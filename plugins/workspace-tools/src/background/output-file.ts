@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { stateHome } from '@headrace/files'
 
-/** Characters of output that are kept in a file: then its beginning stands, and a note. */
+/** Characters of output that are kept in a file: the beginning, then a note. */
 const MAX_OUTPUT = 10_000_000
 /** Milliseconds after which the outputs of a session that nobody used are removed. */
 const MAX_AGE = 14 * 86_400_000
@@ -66,7 +66,7 @@ export async function endOfFile(path: string, max: number): Promise<string | und
 
 let isSwept = false
 
-/** Removes the folders of sessions that nobody used for long, once a process, off the way of what is going on. */
+/** Removes the folders of sessions that were not used for long, once per process, in the background. */
 export async function sweepOutputs(): Promise<void> {
   if (isSwept) return
   isSwept = true

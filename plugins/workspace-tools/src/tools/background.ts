@@ -30,7 +30,7 @@ export function createBackground(config: Config): WorkspaceTool<BackgroundInput>
       stop: { type: 'boolean', description: 'End it, with all that it started.' },
       wait: { type: 'number', minimum: 0, maximum: MAX_WAIT, description: 'Seconds to wait for its end at most, before the look.' },
     }, []),
-    // Behind the calls that start one.
+    // Runs after calls of the same answer that start a command.
     sequential: true,
     timeout: (MAX_WAIT + 30) * 1_000,
     async execute({ id, stop, wait }, run): Promise<OutcomeInput | string> {
@@ -51,7 +51,7 @@ export function createBackground(config: Config): WorkspaceTool<BackgroundInput>
   }
 }
 
-/** Waits until something is over, for so many seconds, or until the call is cancelled. */
+/** Waits for a promise, for so many seconds at most, or until the call is cancelled. */
 async function within(over: Promise<unknown>, seconds: number, signal: AbortSignal): Promise<void> {
   const ended = new AbortController()
   const late = delay(seconds * 1_000, undefined, { signal: AbortSignal.any([signal, ended.signal]) }).catch(() => undefined)

@@ -35,7 +35,7 @@ const BACKGROUND: Readonly<Record<string, JsonObject>> = {
   },
 }
 
-/** What ending a command takes beyond its time (milliseconds), in which our own limit must come first. */
+/** The margin for ending a command after its timeout (milliseconds), so that our timeout comes before the loop's. */
 const MARGIN = 10_000
 
 /** @param unloaded aborted when the plugin goes */

@@ -44,7 +44,9 @@ export function createGlob(config: Config): WorkspaceTool<GlobInput> {
   }
 }
 
-/** The plain folders in front of a pattern belong to the path: they are judged by the workspace, and nothing beside them is walked. */
+/**
+ * The plain folders at the start of a pattern belong to the path: the workspace checks them, and only they are walked.
+ */
 function splitPattern({ pattern, path = '.' }: GlobInput): { readonly folder: string; readonly pattern: string } {
   const names = pattern.split('/')
   const firstMagic = names.findIndex(isMagic)
@@ -55,7 +57,7 @@ function splitPattern({ pattern, path = '.' }: GlobInput): { readonly folder: st
   const isRooted = pattern.startsWith('/') || isAbsolute(folder)
   return {
     folder: isRooted ? folder || '/' : [path, ...(folder === '' ? [] : [folder])].join('/'),
-    // What stood behind a folder is bound to it.
+    // The rest of the pattern is bound to that folder.
     pattern: plain.length === 0 ? pattern : `./${rest.join('/')}`,
   }
 }

@@ -133,9 +133,9 @@ class Grep {
   }
 
   private take(searched: Searched, place: Place): void {
-    // A file behind the last result that fits may have been searched, or not: it must make no difference.
+    // A file after the last result that fits may have been searched or not: that must make no difference.
     if (this.results.isFull) return
-    // One file that nobody may read is no reason to find nothing.
+    // One unreadable file must not fail the search.
     if ('error' in searched) this.unreadable++
     else {
       const { longLines, stoppedIn } = searched.file

@@ -62,8 +62,7 @@ function notText(file: OpenFile, what: string): WorkspaceError {
 }
 
 /**
- * What `write` and `edit` know the file by. One that grew or was changed meanwhile is recorded as it is now: the result says so, as that of
- * a part of it does, which does not show the rest.
+ * How `write` and `edit` recognise the file. One that changed meanwhile is recorded as it is now: the result says so.
  */
 async function recordRead(workspace: Workspace, file: OpenFile, run: ToolRun, config: Config): Promise<FileDetails> {
   const path = recordPath(workspace, file.place)

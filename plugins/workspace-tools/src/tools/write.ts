@@ -24,7 +24,7 @@ export function createWrite(config: Config): WorkspaceTool<WriteInput> {
     name: 'write',
     description: DESCRIPTION,
     parameters: parametersOf({ path: PATH, content: { type: 'string', description: 'The whole text of the file.' } }, ['path', 'content']),
-    // Calls of one message run in parallel; what the model wrote behind this one counts on its having happened.
+    // Calls of one answer run in parallel; later ones count on this one having happened.
     sequential: true,
     ask: ({ path, content }, at) => askedChange('Write', path, at, config, () => content),
     async execute({ path, content }, run) {
@@ -43,7 +43,7 @@ export function createWrite(config: Config): WorkspaceTool<WriteInput> {
           const diff = isNew ? diffOf(name, '', content) : old?.text === undefined ? undefined : diffOf(name, old.text, content)
           return { content: `${isNew ? 'Created' : 'Replaced'} ${place.shown} (${bytes.length} bytes).`, details: recordOf(name, bytes, diff) }
         } catch (error) {
-          // What it says of the file is told to whoever looks at what the model knows, so to the next call.
+          // The record counts as what the model knows, so for the next call too.
           if (error instanceof WorkspaceError && error.details) return { content: error.message, error: true, details: error.details }
           throw error
         }
@@ -57,7 +57,7 @@ interface OldFile {
   readonly stats: Stats
   /** What it says, where it is text: for the diff. */
   readonly text?: string
-  /** The model knows it as it is: only so may it be replaced. */
+  /** The model knows the current content: else it may not be replaced. */
   readonly mustStay: boolean
 }
 
