@@ -17,9 +17,12 @@ declare module 'cordis' {
 
 /** Config of the plugin. */
 export interface Config {
-  /** Compacts by itself when a request is about to weigh this part of the window. 0: only by hand and after an overflow. */
+  /**
+   * Compacts automatically when the next request would take this part of the window. 0: only by hand and after an
+   * overflow.
+   */
   readonly threshold: number
-  /** Tokens of the model's window. Default: what the agent's budget, or the table of models, says. An overflow proves a smaller one. */
+  /** Tokens of the model's window. Default: from the agent's budget, or the table of models. An overflow lowers it. */
   readonly window?: number
   /** The part of the window that the newest messages may keep. */
   readonly keep: number
@@ -27,13 +30,13 @@ export interface Config {
   readonly result: number
   /** Tokens that a summary may have; never more than a tenth of the window. */
   readonly summary: number
-  /** How often a summary is asked for that does not come. */
+  /** How many attempts are made for a summary. */
   readonly attempts: number
-  /** Milliseconds before it is asked for again, doubled each time; what the provider says counts more. */
+  /** Milliseconds before the next attempt, doubled each time; the provider's `retry-after` takes precedence. */
   readonly delay: number
 }
 
-/** What a compaction came to. Tokens are estimates. */
+/** The result of a compaction. Tokens are estimates. */
 export interface Compacted {
   readonly before: number
   readonly after: number
@@ -42,9 +45,9 @@ export interface Compacted {
 
 /** The first line of a summary. */
 export const SUMMARY_TITLE = 'Summary of the earlier conversation, which it replaces:'
-/** Stands where the newest part up to the cut was, whose summary stands in front of the user's message. */
+/** Replaces the part between the user's newest message and the cut; its summary is before that message. */
 export const SUMMARISED = 'What was done here stands in the summary above.'
-/** Stands where the oldest part was left out without a summary. */
+/** Replaces the oldest part where there is no summary. */
 export const DROPPED = 'The earlier part of the conversation was left out, because it no longer fits and could not be summarised.'
 
 /** `ctx.compaction`: keeps histories within their window. */
@@ -63,9 +66,9 @@ export class CompactionService extends Service {
   private readonly config: Config
   private readonly scale = new Scale()
   private readonly windows: Windows
-  /** Sessions that are compacted at their next boundary, whatever they weigh. */
+  /** Sessions that are compacted at their next boundary, whatever their size. */
   private readonly due = new Set<string>()
-  /** What requests weighed after the last compaction, by session. */
+  /** The size of requests after the last compaction, by session. */
   private readonly last = new Map<string, number>()
   /** Sessions whose user was told that compaction does not help. */
   private readonly told = new Set<string>()
@@ -86,17 +89,14 @@ export class CompactionService extends Service {
     })
   }
 
-  /** What did not fit proves the window, and what a token is. */
+  /** An overflow corrects the window and the estimate of tokens. */
   private overflown(agent: Agent, failure: Failure): void {
     this.windows.learn(agent, failure, this.scale.request(agent))
     this.scale.atLeast(agent, this.windows.of(agent))
     this.due.add(agent.id)
   }
 
-  /**
-   * Over the threshold, and the last compaction is not for nothing: after one that hardly helped, it waits until there
-   * is something to gain.
-   */
+  /** True over the threshold; after a compaction that hardly helped, only once there is something to gain. */
   private isOver(agent: Agent): boolean {
     const { threshold } = this.config
     if (threshold === 0) return false
@@ -115,8 +115,9 @@ export class CompactionService extends Service {
   }
 
   /**
-   * The cheaper way first: old results are cut; where that is not enough, the oldest part gives way to a summary. Nothing is lost while the
-   * request fits; the newest message of the user never goes, and is cut only where it does not fit alone.
+   * The cheaper way first: old results are cut; where that is not enough, the oldest part is replaced by a summary.
+   * Nothing is lost while the request fits; the newest message of the user is never removed, and is cut only where it
+   * does not fit alone.
    */
   private async run(agent: Agent, overflown: boolean, signal?: AbortSignal): Promise<Compacted> {
     const before = this.scale.request(agent)
@@ -124,7 +125,7 @@ export class CompactionService extends Service {
     const must = overflown || before >= window
     const weigh = (messages: Parameters<Scale['messages']>[1]): number => this.scale.messages(agent, messages)
     const fixed = before - weigh(agent.session.entries().map(({ message }) => message))
-    // What is kept and the summary have to leave room under the threshold, whatever the fixed part takes.
+    // The kept part and the summary must fit under the threshold together with the fixed part.
     const room = Math.max(0, (this.config.threshold || 0.8) * 0.75 * window - fixed - this.summaryTokens(window))
     const keep = Math.min(this.config.keep * window, room)
     let tried = false
@@ -137,13 +138,13 @@ export class CompactionService extends Service {
     }
     if (must && this.scale.request(agent) >= window && this.cutNewest(agent, fixed, window)) how = 'cut'
     const after = this.scale.request(agent)
-    // Where nothing could be tried, there may be more to take at the next boundary.
+    // Not remembered where nothing could be tried: there may be more to compact at the next boundary.
     if (tried || how !== 'nothing') this.last.set(agent.id, after)
     this.say(agent, after, fixed, window)
     return { before, after, how }
   }
 
-  /** Said once a session: what the next requests cost is not for compaction to mend. */
+  /** Reported once per session: compaction cannot make the next requests smaller. */
   private say(agent: Agent, after: number, fixed: number, window: number): void {
     const most = (this.config.threshold || 0.8) * window
     if (after < most || fixed < most / 2 || this.told.has(agent.id)) return
@@ -173,7 +174,7 @@ export class CompactionService extends Service {
     return true
   }
 
-  /** What plugins want told again behind what goes, within a quarter of the window. */
+  /** What plugins want repeated after the removed part, within a quarter of the window. */
   private async kept(agent: Agent, going: readonly Entry[], signal?: AbortSignal): Promise<readonly Contribution[]> {
     let left = this.windows.of(agent) / 4
     const limit = (message: Contribution): number => {
@@ -186,8 +187,8 @@ export class CompactionService extends Service {
   }
 
   /**
-   * Puts a summary in the place of what stands before the cut, but for the newest message of the user. Without one,
-   * only what must go goes.
+   * Replaces what is before the cut by a summary, except the newest message of the user. Without a summary, only what
+   * does not fit is removed.
    */
   private async give(agent: Agent, entries: readonly Entry[], cut: number, must: boolean, signal?: AbortSignal): Promise<'summarised' | 'dropped' | 'kept' | undefined> {
     const ranges = newestOfUser(entries, cut).filter((range) => range.length > 0 && isWhole(range))
@@ -200,7 +201,7 @@ export class CompactionService extends Service {
       agent.report('compaction', `${problem}; the history still fits and stays as it is`)
       return 'kept'
     }
-    // By hand it runs beside the loop: a step may be open by now, or the range gone.
+    // Called by hand it runs beside the loop: a step may be open by now, or the range gone.
     try {
       const kept = await this.kept(agent, ranges.flat(), signal)
       for (const [index, range] of ranges.entries()) {
@@ -217,7 +218,10 @@ export class CompactionService extends Service {
     return 'dropped'
   }
 
-  /** The newest message of the user, where it does not fit alone: its middle goes, and the model and the user are told how much. */
+  /**
+   * Cuts the newest message of the user where it does not fit alone: its middle is removed, and the model and the user
+   * are told how much.
+   */
   private cutNewest(agent: Agent, fixed: number, window: number): boolean {
     const entry = agent.session.entries().findLast(({ message }) => message.role === 'user')
     if (!entry) return false

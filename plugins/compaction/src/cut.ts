@@ -1,12 +1,15 @@
 import type { Entry } from '@headrace/session'
 import { type Message, type ToolMessage, type UserMessage, callsOf } from '@headrace/message'
 
-/** How many entries, from the first on, can go so that at most `keep` tokens stay, without parting a call from its results. */
+/**
+ * How many entries, from the first on, can be removed so that at most `keep` tokens stay, without separating a call
+ * from its results.
+ */
 export function cutAt(entries: readonly Entry[], keep: number, weigh: (messages: readonly Message[]) => number): number {
   let kept = 0
   let cut = entries.length
   while (cut > 0 && kept + weigh([entries[cut - 1]!.message]) <= keep) kept += weigh([entries[--cut]!.message])
-  // The newest message stays whatever it weighs: it is what the model is to answer.
+  // The newest message stays whatever its size: the model has to answer it.
   cut = Math.min(cut, entries.length - 1)
   while (cut > 0 && entries[cut]?.message.role === 'tool') cut--
   return Math.max(0, cut)
@@ -25,8 +28,8 @@ export function trimmed(message: Message, most: number): ToolMessage | undefined
 }
 
 /**
- * The last entry before the cut behind which messages can stand: not between a call and its results, and no answer, which its model must
- * get back as it was.
+ * The last entry before the cut after which messages can be inserted: not between a call and its results, and not after
+ * an answer, which its model must get back unchanged.
  */
 export function lastPlace(entries: readonly Entry[], cut: number): Entry | undefined {
   return entries.slice(0, cut).findLast(({ message }, index) => message.role !== 'assistant' && entries[index + 1]?.message.role !== 'tool')
@@ -43,7 +46,10 @@ export function isWhole(entries: readonly Entry[]): boolean {
   return open === 0
 }
 
-/** What stands before the cut, in front of the newest message of the user and behind it; all of it where that stands behind the cut. */
+/**
+ * The entries before the cut, split at the newest message of the user; all in the first part where that message is
+ * after the cut.
+ */
 export function newestOfUser(entries: readonly Entry[], cut: number): readonly (readonly Entry[])[] {
   const newest = entries.findLastIndex(({ owner, message }) => owner === 'user' && message.role === 'user')
   if (newest < 0 || newest >= cut) return [entries.slice(0, cut)]

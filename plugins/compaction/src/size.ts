@@ -3,23 +3,23 @@ import type { Message } from '@headrace/message'
 import type { SessionEvent, SessionView } from '@headrace/session'
 import { type TokenCounter, heuristicCounter } from '@headrace/tokens'
 
-/** Weighs what a session's next request will have, by an estimate that the provider's bills correct. */
+/** Estimates the size of a session's next request, corrected by the provider's reported usage. */
 export class Scale {
   private readonly counter: TokenCounter = heuristicCounter()
   /** Billed over estimated, of the last answer, by session. */
   private readonly ratios = new Map<string, number>()
   private readonly histories = new WeakMap<SessionView, { tokens: number | undefined; next: number }>()
 
-  /** Learns from a bill. */
+  /** Learns from reported usage. */
   learn(agent: Agent, event: SessionEvent): void {
     if (event.type !== 'request/end' || event.data.outcome !== 'ok' || event.data.answer || !event.data.usage) return
     const estimated = this.estimate(agent)
     const { input } = event.data.usage
-    // A bill far from any estimate is a provider's mistake, or another unit.
+    // Usage far from any estimate is a provider's mistake, or another unit.
     if (input > 0 && estimated > 0) this.ratios.set(agent.id, Math.min(4, Math.max(0.25, input / estimated)))
   }
 
-  /** Learns that the newest request weighs at least so much: it did not fit. */
+  /** Learns the least size of the newest request: it did not fit. */
   atLeast(agent: Agent, tokens: number): void {
     const estimated = this.estimate(agent)
     if (estimated <= 0) return
@@ -49,7 +49,7 @@ export class Scale {
     return rest.total + this.history(session)
   }
 
-  /** Tokens of the history. Costs what is new since it was last asked for: this is asked ahead of every step. */
+  /** Tokens of the history. Counts only what is new since the last call: this runs ahead of every step. */
   private history(session: SessionView): number {
     let known = this.histories.get(session)
     if (!known) this.histories.set(session, (known = { tokens: undefined, next: 0 }))

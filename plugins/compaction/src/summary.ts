@@ -3,7 +3,7 @@ import { type Agent, ModelError } from '@headrace/agent'
 import { type Failure, callsOf, isA, messageOf, textOf } from '@headrace/message'
 import { INSTRUCTION } from './instruction.ts'
 
-/** How a summary is asked for. */
+/** Options of a request for a summary. */
 export interface Asking {
   readonly tokens: number
   readonly attempts: number
@@ -17,12 +17,12 @@ export type Summary =
   | { readonly summary: string; readonly problem?: undefined }
   | { readonly problem: string; readonly summary?: undefined }
 
-/** What may go better another time; the same kinds as those of a request that is retried. */
+/** Failures that may pass; the same kinds as for retried requests. */
 const PASSING: ReadonlySet<Failure['kind']> = new Set(['rate-limit', 'server', 'network', 'timeout'])
-/** Longer than this nobody waits for a summary. */
+/** The longest wait for a summary. */
 const LONGEST = 60_000
 
-/** Asks the model for a summary on the warm cache, again where one does not come, as requests are retried. */
+/** Asks the model for a summary on the warm cache; retries like other requests. */
 export async function summarise(agent: Agent, { tokens, attempts, delay, signal }: Asking): Promise<Summary> {
   let problem = ''
   for (let attempt = 1; attempt <= attempts; attempt++) {

@@ -3,8 +3,8 @@ import type { Failure } from '@headrace/message'
 import { DEFAULT_WINDOW, modelInfo } from '@headrace/tokens'
 
 /**
- * The window of a session's model in tokens: what the config says, else what its budget counts with, else what is known of the model. What
- * did not fit proves a smaller one, by model.
+ * The window of a session's model in tokens: from the config, else from its budget, else from the table of models. An
+ * overflow proves a smaller one, by model.
  */
 export class Windows {
   private readonly stated: number | undefined
@@ -20,7 +20,7 @@ export class Windows {
     return Math.min(known, this.proven.get(model) ?? Infinity)
   }
 
-  /** Learns from an overflow: most providers say the number; else less than what did not fit. */
+  /** Learns from an overflow: most providers name the limit; else it is less than what did not fit. */
   learn(agent: Agent, { window }: Failure, weight: number): void {
     const proof = window ?? Math.floor(weight * 0.9)
     const model = modelOf(agent)
