@@ -17,7 +17,7 @@ export interface Config {
   readonly perTurn: number
   /** Milliseconds before the first retry; doubled for each one after it, give or take half. */
   readonly base: number
-  /** Milliseconds to wait at most. A provider that wants more is not waited for. */
+  /** Milliseconds to wait at most. If a provider asks for more, the model is not retried. */
   readonly most: number
   /** `provider/name`, tried in this order when the step's own model has failed for good. Each lasts for its step. */
   readonly substitutes: readonly string[]
@@ -38,13 +38,13 @@ declare module '@headrace/session' {
   }
 }
 
-/** Failures that pass by themselves. */
+/** Temporary failures. */
 const PASSING: ReadonlySet<Failure['kind']> = new Set(['rate-limit', 'server', 'network', 'timeout'])
 
 /** What a turn has used up. */
 interface Spent {
   retries: number
-  /** An overflow was answered with a new step, where compaction acts; once is enough. */
+  /** An overflow was answered by a new step, in which compaction runs; this is done once. */
   restepped: boolean
 }
 
