@@ -9,7 +9,7 @@ export interface GitState {
   readonly head?: string
 }
 
-/** One of the files that a state was read from, and its stamp. */
+/** One of the files that a state was read from, and its value then. */
 interface Looked {
   readonly path: string
   readonly files: StampedFiles<unknown>
