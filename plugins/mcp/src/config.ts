@@ -1,30 +1,36 @@
 import { strict } from '@headrace/config'
 import z from 'schemastery'
 
-/** Which calls ask a person first: all, those of tools that do not say that they only read, or none. */
+/** Which calls ask a person first: all, those of tools without `readOnlyHint`, or none. */
 export type AskRule = 'always' | 'writes' | 'never'
 
 /** Config of the plugin. */
 export interface Config {
-  /** Servers by name, as MCP clients have them: `command, args, env, cwd` or `url, headers, type`. Each is checked by itself. */
+  /**
+   * Servers by name, as in other MCP clients: `command, args, env, cwd` or `url, headers, type`. Each is checked by
+   * itself.
+   */
   readonly mcpServers: Record<string, unknown>
-  /** A file with `mcpServers`, e.g. `.mcp.json`: absolute, below `~/`, or relative to the process' folder. The config's come first. */
+  /**
+   * A file with `mcpServers`, e.g. `.mcp.json`: absolute, below `~/`, or relative to the process' folder. Servers of
+   * the config take precedence.
+   */
   readonly file?: string
   /** Which calls ask. */
   readonly ask: AskRule
   /** Milliseconds that an agent waits for servers that are starting, counted from their start. */
   readonly firstWait: number
-  /** Milliseconds that a start may take, until the server has told its lists. */
+  /** Milliseconds that a start may take, until the server has sent its lists. */
   readonly connectTimeout: number
   /** Bytes of one message of a server. */
   readonly maxMessage: number
-  /** Tools that one server may have. */
+  /** Most tools of one server. */
   readonly maxTools: number
   /** Characters of a tool's description. */
   readonly maxDescription: number
   /** Characters of a server's instructions. */
   readonly maxInstructions: number
-  /** Characters of what a reference or a prompt brings. */
+  /** Characters of the content of a reference or a prompt. */
   readonly maxOutput: number
 }
 

@@ -16,13 +16,13 @@ import type { SignIn } from './sign-in.ts'
 import type { Link } from './transport.ts'
 import { untilAborted } from './until-aborted.ts'
 
-/** Failed starts in a row after which nothing begins another but a call. */
+/** Failed starts in a row after which only a call starts the server again. */
 const MAX_FAILURES = 5
 const MAX_PAUSE = 60_000
-/** Longest time a timer can wait for: a call's clock is its tool's. */
+/** The longest delay of a timer: the tool has its own timeout for the call. */
 const FOREVER = 2 ** 31 - 1
 
-/** How a server is: `down` until something begins it, or begins it again. */
+/** The state of a server: `down` until something starts it, or restarts it. */
 export type ServerState = 'idle' | 'connecting' | 'ready' | 'down' | 'closed'
 
 /** What a connection needs of the plugin. */
@@ -30,13 +30,13 @@ export interface ConnectionHost {
   readonly limits: Pick<Config, 'connectTimeout' | 'maxMessage' | 'maxTools' | 'maxDescription' | 'maxInstructions'>
   /** Folders that the server may look at. */
   roots(): readonly string[]
-  /** What the server told has changed, or is there for the first time. */
+  /** Called when the server's lists are there for the first time, or changed. */
   told(connection: ServerConnection): void
-  /** Something for people, in Cordis' log. */
+  /** A warning for people, in Cordis' log. */
   warn(problem: string): void
 }
 
-/** How far a call is, as the server counts. */
+/** The progress of a call, in the server's units. */
 export interface CallProgress {
   readonly progress: number
   readonly total?: number | undefined
@@ -49,20 +49,20 @@ export interface CallOptions {
   readonly onProgress?: (progress: CallProgress) => void
 }
 
-/** Any result, as the server sent it: what is wrong with a part of it costs that part alone. */
+/** Accepts any result, as the server sent it: an invalid part does not fail the rest. */
 const ANY = { '~standard': { version: 1, vendor: 'headrace', validate: (value: unknown) => ({ value }) } } as const
 
-/** A server over its lives: begun in the background, again after a crash, and once more where a call needs it. */
+/** A server over its lives: started in the background, again after a crash, and where a call needs it. */
 export class ServerConnection {
   readonly config: ServerConfig
-  /** What the server told last; it stays through a crash. */
+  /** The server's last lists; kept after a crash. */
   told: Told | undefined
-  /** Why it is not there. */
+  /** Why it is not running. */
   problem: string | undefined
   private readonly host: ConnectionHost
   private live: { readonly client: Client; readonly link: Link } | undefined
   private attempt: Promise<Client> | undefined
-  /** Calls that run there. */
+  /** Calls that are running on the server. */
   private readonly running: ToolRun[] = []
   private isSigningIn = false
   private failures = 0
@@ -91,12 +91,12 @@ export class ServerConnection {
     return this.failures > 0 || this.problem !== undefined ? 'down' : 'idle'
   }
 
-  /** Begins it, in the background. Resolves when this attempt is over, however it ended. */
+  /** Starts it, in the background. Resolves when this attempt is over, however it ended. */
   async begin(): Promise<void> {
     await this.connect().catch(() => undefined)
   }
 
-  /** Resolves when it is connected; begins it where it is not. @throws McpError */
+  /** Resolves when it is connected; starts it where it is not. @throws McpError */
   async connected(signal?: AbortSignal): Promise<void> {
     await untilAborted<unknown>(this.live ? Promise.resolve() : this.connect(), signal)
   }
@@ -123,7 +123,7 @@ export class ServerConnection {
       } catch (error) {
         options.signal?.throwIfAborted()
         const failure = failureOf(error, method, this.name, this.live !== undefined)
-        // The server has forgotten the session, so that it has not run this.
+        // The server has lost the session, so it has not run this request.
         if (failure !== 'forgotten') throw failure
         this.lose(client, 'it has forgotten the session')
         if (again) throw new McpError('SERVER_DOWN', `The MCP server ${quoted(this.name)} forgets its sessions.`)
@@ -131,7 +131,10 @@ export class ServerConnection {
     }
   }
 
-  /** Calls a tool: its progress is the call's, and what the server asks meanwhile is the call's question. @throws McpError */
+  /**
+   * Calls a tool: its progress becomes the call's, and what the server asks meanwhile becomes a question of the call.
+   * @throws McpError
+   */
   async call(params: JsonObject, run: ToolRun): Promise<unknown> {
     this.running.push(run)
     try {
@@ -144,7 +147,7 @@ export class ServerConnection {
     }
   }
 
-  /** Tells the server that the roots are others. */
+  /** Tells the server that the roots changed. */
   rootsChanged(): void {
     void this.live?.client.sendRootsListChanged().catch(() => undefined)
   }
@@ -186,7 +189,7 @@ export class ServerConnection {
     throw this.failed(failure)
   }
 
-  /** Waits for the user's browser in the background, and begins anew then. @throws McpError at once */
+  /** Waits for the user's browser in the background, then starts again. @throws McpError at once */
   private async signIn({ transport, close }: Link, signIn: SignIn, page: URL): Promise<never> {
     await signIn.listen()
     this.isSigningIn = true
@@ -223,7 +226,7 @@ export class ServerConnection {
       this.live = undefined
       throw error
     }
-    // It may have ended, or the plugin, while it told its lists.
+    // The server or the plugin may have ended while the lists were read.
     if (this.live !== mark) throw new Error('it ended while it told its lists')
     this.ending.signal.throwIfAborted()
     link.signIn?.close()
@@ -241,7 +244,7 @@ export class ServerConnection {
     client.setRequestHandler('roots/list', () => ({ roots: this.host.roots().map((folder) => ({ uri: pathToFileURL(folder).href })) }))
     client.setRequestHandler('elicitation/create', async ({ params }) => ({ ...await elicit(this.name, params, this.running) }))
     client.onclose = () => this.lose(client, withStderr('it ended', link))
-    // Told where it ends a request; by itself it is a line that is no message, which some servers print.
+    // Reported only where it ends a request; alone it is a line that is no message, which some servers print.
     client.onerror = () => undefined
     return client
   }
@@ -253,7 +256,7 @@ export class ServerConnection {
     return live.client.request({ method, params }, ANY as never, { timeout: this.host.limits.connectTimeout }) as Promise<unknown>
   }
 
-  /** A connection that is over: what the server told stands, and it is begun again. */
+  /** The connection is over: the server's lists are kept, and it is started again. */
   private lose(client: Client, why: string): void {
     const { live } = this
     if (live?.client !== client) return

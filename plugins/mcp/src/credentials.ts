@@ -5,16 +5,19 @@ import { sha256 } from '@headrace/message'
 import { stateHome } from '@headrace/files'
 import { fieldsOf } from './told.ts'
 
-/** What is kept of a sign-in at one server. */
+/** The stored sign-in at one server. */
 export interface Saved {
   readonly url: string
-  /** Where the browser comes back to: registered with the client. */
+  /** The redirect URL, registered with the client. */
   readonly port?: number
   readonly client?: OAuthClientInformationMixed
   readonly tokens?: OAuthTokens
 }
 
-/** Tokens of a server, by its URL, in the user's state folder: a file that nobody else can read, in no log and no workspace. */
+/**
+ * Tokens of a server, by its URL, in the user's state folder: a file that only the user can read; never in a log or a
+ * workspace.
+ */
 export class Credentials {
   private readonly url: string
   private readonly path: string
@@ -29,12 +32,12 @@ export class Credentials {
       const saved = fieldsOf(JSON.parse(await readFile(this.path, 'utf8')))
       if (saved.url === this.url) return saved as unknown as Saved
     } catch {
-      // None, or one that was cut off: the user signs in.
+      // Missing or cut off: the user signs in.
     }
     return { url: this.url }
   }
 
-  /** All or nothing, as a reader in another process sees it. */
+  /** Atomic for readers in other processes. */
   async save(saved: Saved): Promise<void> {
     await mkdir(dirname(this.path), { recursive: true, mode: 0o700 })
     const temporary = `${this.path}.${process.pid}.new`

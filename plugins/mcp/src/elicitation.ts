@@ -6,15 +6,15 @@ import { bounded, fieldsOf } from './told.ts'
 /** Characters of what a server asks. */
 const MAX_QUESTION = 2_000
 
-/** What answers a server that asks the person. */
+/** Answers a server's questions to the person. */
 export interface Elicited {
   readonly action: 'accept' | 'decline' | 'cancel'
   readonly content?: Record<string, string | number | boolean | string[]>
 }
 
 /**
- * A server's question, put to the person as one of the call that runs there. By stdio it does not say which: it is the newest, where only
- * one agent has any.
+ * A server's question, put to the person as a question of the running call. By stdio the server does not say which
+ * call: it is the newest, where only one agent has any.
  */
 export async function elicit(server: string, params: unknown, running: readonly ToolRun[]): Promise<Elicited> {
   const { message, requestedSchema, mode } = fieldsOf(params)
@@ -28,7 +28,7 @@ export async function elicit(server: string, params: unknown, running: readonly 
       schema: copyJson(fieldsOf(requestedSchema) as JsonObject),
     })
   } catch {
-    // Nobody is there, or the call has ended.
+    // Nobody to ask, or the call has ended.
     return { action: 'cancel' }
   }
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return { action: 'decline' }

@@ -4,7 +4,7 @@ import { HeadraceError } from '@headrace/message'
 export type McpErrorCode =
   | 'SERVER_CONFIG' | 'SERVER_DOWN' | 'SERVER_ENDED' | 'SERVER_REFUSED' | 'SERVER_UNKNOWN' | 'LIST_INVALID' | 'TOOL_GONE' | 'RESULT_INVALID'
 
-/** What a server could not do, or what is wrong with its config; the message is written for whoever asked, a model too. */
+/** A failure of a server, or an error in its config; the message is written for the caller, which may be a model. */
 export class McpError extends HeadraceError {
   declare readonly code: McpErrorCode
 

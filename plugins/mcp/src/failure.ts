@@ -4,18 +4,18 @@ import { McpError } from './error.ts'
 import { fieldsOf } from './told.ts'
 import { STREAM_ENDED } from './transport.ts'
 
-/** Codes of errors of a connection that never was. */
+/** Codes of errors where no connection was made. */
 const NOT_SENT: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']
-/** Codes of a request that gets no answer any more. */
+/** Codes of errors where a request gets no answer any more. */
 const OVER: readonly unknown[] = ['CONNECTION_CLOSED', 'NOT_CONNECTED', STREAM_ENDED]
 
-/** Why a request failed, in words for whoever made it; or that the server has forgotten the session, and so has not run it. */
+/** Why a request failed, in words for its caller; or that the server has lost the session, and so has not run it. */
 export function failureOf(error: unknown, method: string, server: string, isConnected: boolean): McpError | 'forgotten' {
   const { code, status, cause } = fieldsOf(error)
   const at = `The MCP server ${quoted(server)}`
   const broken = fieldsOf(cause).code
   if (NOT_SENT.includes(broken)) return new McpError('SERVER_DOWN', `${at} cannot be reached now. The call was not made.`, { cause: error })
-  // What a server says of a session that it does not know: not all use the status that is meant for it.
+  // How servers report an unknown session: not all use the specified status.
   if (status === 404 || (status === 400 && /session/i.test(messageOf(error)))) return 'forgotten'
   const effect = method === 'tools/call' ? ' The call may have had its effect.' : ''
   if (!isConnected || broken !== undefined || OVER.includes(code)) return new McpError('SERVER_ENDED', `${at} ended before it answered.${effect}`, { cause: error })

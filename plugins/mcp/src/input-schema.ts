@@ -7,13 +7,14 @@ const OPTIONS = { strict: false, validateFormats: false, logger: false } as cons
 /** Characters of a schema's JSON. */
 const MAX_SCHEMA = 50_000
 const MAX_REFERENCES = 1_000
-/** Keywords with values that are no schemas. */
+/** Keywords whose values are not schemas. */
 const VALUES: readonly string[] = ['const', 'enum', 'default', 'examples']
 
 let judges: { readonly newest: Ajv2020; readonly older: Ajv } | undefined
 
 /**
- * The schema of a tool's arguments, as it came. One that providers would refuse, and with it the whole request, is refused here.
+ * The schema of a tool's arguments, as it came. A schema that would make providers refuse the whole request is refused
+ * here.
  *
  * @throws TypeError, JsonError
  */
@@ -30,7 +31,7 @@ export function checkInputSchema(given: unknown): JsonObject {
   return schema
 }
 
-/** References that lead nowhere and patterns that are none pass a meta-schema. @throws TypeError, SyntaxError */
+/** A meta-schema does not find dangling references and invalid patterns. @throws TypeError, SyntaxError */
 function checkParts(schema: JsonObject): void {
   let references = 0
   const visit = (part: unknown): void => {
@@ -56,7 +57,7 @@ function leadsInside(schema: JsonObject, reference: string): boolean {
   return typeof at === 'object' || typeof at === 'boolean'
 }
 
-/** Parameters that the server checks itself: no pattern of its making runs in this process. */
+/** Parameters that the server checks itself: its patterns never run in this process. */
 export function parametersOf(schema: JsonObject): ToolSchemaLike<JsonObject> {
   const input = (): Record<string, unknown> => schema
   return {

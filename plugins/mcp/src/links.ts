@@ -5,15 +5,15 @@ import { SignIn } from './sign-in.ts'
 import { type Link, httpLink, stdioLink } from './transport.ts'
 
 interface LinkOptions {
-  /** Where a process runs whose config does not say it. */
+  /** The working folder of a process whose config has none. */
   readonly cwd: string
   readonly maxMessage: number
 }
 
-/** Makes the next link from why the one before it failed; nothing where that is no reason to try this one. */
+/** Makes the next link from the error of the one before; nothing where it need not be tried after that error. */
 type MakeLink = (failure: unknown) => Promise<Link | undefined>
 
-/** Ways to a server, to be tried in turn. */
+/** The transports of a server, to be tried in turn. */
 export function linksTo(sdk: Sdk, server: ServerConfig, { cwd, maxMessage }: LinkOptions): readonly MakeLink[] {
   if (server.kind === 'stdio') return [async () => stdioLink(sdk, server, cwd, maxMessage)]
   const kind = server.kind === 'sse' ? 'sse' : 'http'
@@ -23,12 +23,12 @@ export function linksTo(sdk: Sdk, server: ServerConfig, { cwd, maxMessage }: Lin
     const signedIn: MakeLink = async () => httpLink(sdk, server, kind, maxMessage, await newSignIn(server, oauth))
     links.push(async (failure) => (statusOf(failure) === 401 ? signedIn(failure) : undefined))
   }
-  // One that does not know the streamable protocol may speak the older one.
+  // A server without the streamable protocol may speak the older one.
   if (server.kind === 'auto') links.push(async (failure) => ([400, 404, 405].includes(statusOf(failure)) ? httpLink(sdk, server, 'sse', maxMessage) : undefined))
   return links
 }
 
-/** Where the user has signed in before; nothing listens unless that is over. */
+/** The stored sign-in, if there is one; it listens for the browser only when its tokens are not accepted any more. */
 async function knownSignIn({ url, oauth }: HttpServer): Promise<SignIn | undefined> {
   if (oauth === false) return undefined
   const signIn = await SignIn.at(url, oauth)

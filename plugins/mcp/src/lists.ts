@@ -7,9 +7,12 @@ import { type Told, bounded, fieldsOf, readPrompts, readTools } from './told.ts'
 
 const MAX_PAGES = 100
 const MAX_ITEMS = 10_000
-/** Milliseconds between two readings of lists that change all the time; twice as much each time, at most the last. */
+/**
+ * Milliseconds before a read of lists that change all the time: none at first, then the second, doubled each time up to
+ * the last.
+ */
 const SPACING = [0, 1_000, 60_000] as const
-/** A list that did not change for so many milliseconds has settled. */
+/** A list without changes for so many milliseconds has settled. */
 const SETTLED = 120_000
 
 interface Source {
@@ -19,7 +22,7 @@ interface Source {
   warn(problem: string): void
 }
 
-/** What a server tells of itself, read when it is connected and when it says that a list changed; `tell` gets all of it. */
+/** A server's lists, read when it is connected and when it says that one changed; `tell` gets all of them. */
 export function readLists(source: Source, tell: (told: Told) => void) {
   let told: Told | undefined
   let reading: Promise<void> | undefined
@@ -29,7 +32,7 @@ export function readLists(source: Source, tell: (told: Told) => void) {
   const tools = async () => readTools(await pages(source, 'tools/list', 'tools'), source.limits, source.warn)
   const prompts = async () => readPrompts(await pages(source, 'prompts/list', 'prompts'))
 
-  /** Reads what is said to have changed. Lists that change all the time are read ever more seldom. */
+  /** Reads the lists that are said to have changed. Lists that change all the time are read less and less often. */
   const follow = async (): Promise<void> => {
     while (dirty.size > 0 && told && !connecting) {
       const kinds = [...dirty]
@@ -70,7 +73,7 @@ export function readLists(source: Source, tell: (told: Told) => void) {
         connecting = false
       }
       tell(told)
-      // Some add tools once they know what the client can do, while their list is read.
+      // Some servers add tools once they know the client's capabilities, while their list is read.
       if (dirty.size > 0) begin()
     },
 
@@ -101,7 +104,7 @@ function paced(): () => number {
   }
 }
 
-/** All pages of a list. @throws McpError for what is no list, or one without an end */
+/** All pages of a list. @throws McpError for an invalid list, or an endless one */
 async function pages(source: Source, method: string, key: string): Promise<readonly unknown[]> {
   const items: unknown[] = []
   let cursor: string | undefined

@@ -1,12 +1,12 @@
 import { sha256 } from '@headrace/message'
 
-/** Longest name of a tool that all providers take. */
+/** Longest name of a tool that all providers accept. */
 const MAX = 64
 const MAX_SERVER = 24
 
 /**
- * Names of servers as they stand in the names of tools, by configured name: letters, digits, `-` and single `_`. One that had to be
- * altered is marked where another has the same; which one does not depend on their order.
+ * Names of servers as they stand in the names of tools, by configured name: letters, digits, `-` and single `_`. Where
+ * an altered name equals another, it gets a suffix; which one does not depend on their order.
  */
 export function serverNames(names: readonly string[]): ReadonlyMap<string, string> {
   const plain = names.map((name) => plainServer(name))
@@ -25,8 +25,9 @@ function plainServer(name: string): string {
 }
 
 /**
- * Names of a server's tools as a model has them, `server__tool`, in the order of the tools: at most 64 letters, digits, `_` and `-`. One
- * that had to be altered and meets another, and one that is too long, ends with a digest of its own name.
+ * Names of a server's tools as a model has them, `server__tool`, in the order of the tools: at most 64 letters, digits,
+ * `_` and `-`. An altered name that equals another, and one that is too long, ends with a digest of the server's own
+ * name for the tool.
  */
 export function toolNames(server: string, tools: readonly string[]): readonly string[] {
   const room = MAX - server.length - 2

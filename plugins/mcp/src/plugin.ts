@@ -44,7 +44,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
     tool: (tool) => toolset.get(tool),
   } satisfies McpService)
   if (servers.length === 0) return
-  // Whatever an agent does first begins the servers: while a person types, they start.
+  // The first event of any agent starts the servers, so that they start while a person types.
   const stop = ctx.on('session/event', () => {
     stop()
     pool.begin()
@@ -69,7 +69,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   })
 }
 
-/** The instructions of a server are a topic: told once, and again where they changed. */
+/** The instructions of a server are a topic: told once, and again when they change. */
 function tellInstructions(ctx: Context, { connection, safe }: ServerEntry, pool: ServerPool): void {
   const at = `The MCP server ${safe}`
   ctx.briefing.topic({
@@ -85,7 +85,7 @@ function tellInstructions(ctx: Context, { connection, safe }: ServerEntry, pool:
   })
 }
 
-/** What a prompt's command and its references bring: said on the user's side, for the words are the servers'. */
+/** The content of a prompt's command and references: sent as user messages, because the words are the servers'. */
 async function broughtBy({ input }: Submission, servers: readonly ServerEntry[], agent: Agent, turn: Turn, limit: number) {
   const [first] = input.content
   const command = first?.type === 'text' ? commandOf(first.text, servers) : undefined
@@ -98,7 +98,7 @@ async function broughtBy({ input }: Submission, servers: readonly ServerEntry[],
   ]
 }
 
-/** Servers of the config, then those of its file; what is wrong with one is told, and the others stand. */
+/** Servers of the config, then those of its file; an error in one is reported, and the others are used. */
 async function configsOf(config: Config, warn: (problem: string) => void): Promise<readonly ServerConfig[]> {
   const given = [{ servers: config.mcpServers, folder: process.cwd() }]
   if (config.file !== undefined) {

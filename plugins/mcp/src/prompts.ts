@@ -10,7 +10,7 @@ import { type ToldPrompt, fieldsOf } from './told.ts'
 export interface Command {
   readonly server: ServerEntry
   readonly prompt: string
-  /** What stands behind it. */
+  /** The text after the name. */
   readonly rest: string
 }
 
@@ -21,7 +21,7 @@ export function commandOf(text: string, servers: readonly ServerEntry[]): Comman
   return server && prompt !== undefined ? { server, prompt, rest: rest.trim() } : undefined
 }
 
-/** What a command brings: the server's messages, as blocks of one. One that cannot be had says so. */
+/** The content of a command: the server's messages, as blocks of one. A failure is told in its place. */
 export async function promptBlocks(
   { server, prompt, rest }: Command, agent: Agent, limit: number, signal: AbortSignal,
 ): Promise<readonly ContentBlock[]> {
@@ -53,7 +53,7 @@ export function commandName(name: string): string {
 }
 
 /**
- * Arguments by name (`city=Rome`, `city="New York"`) or in their order; what is left over belongs to the last.
+ * Arguments by name (`city=Rome`, `city="New York"`) or in their order; the rest belongs to the last.
  *
  * @throws McpError for one that is missing
  */

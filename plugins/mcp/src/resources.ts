@@ -8,7 +8,7 @@ import { fieldsOf } from './told.ts'
 
 /** Name of the tool that reads resources; without `__`, it is no server's. */
 export const RESOURCE_TOOL = 'mcp_resource'
-/** References of one prompt that are followed. */
+/** How many references of one prompt are followed. */
 const MAX_REFERENCES = 10
 /** Resources of one list. */
 const MAX_LISTED = 200
@@ -19,7 +19,7 @@ export interface ResourceInput {
   readonly uri?: string
 }
 
-/** The tool that reads and lists resources: the same text, whatever servers there are. */
+/** The tool that reads and lists resources: the same description, whatever servers there are. */
 export function resourceTool(servers: readonly ServerEntry[], maxOutput: number): ToolDefinition<ResourceInput> {
   return {
     name: RESOURCE_TOOL,
@@ -56,7 +56,7 @@ async function listResources(servers: readonly ServerEntry[], max: number, signa
       return Array.isArray(found) ? found as readonly unknown[] : []
     }
     try {
-      // Not every server with resources has templates of them.
+      // Not every server with resources has templates.
       const templates = list('resources/templates/list', 'resourceTemplates').catch(() => [])
       const all = [...await list('resources/list', 'resources'), ...await templates].slice(0, MAX_LISTED)
       return [`Server ${safe}:`, ...all.map((item) => `- ${resourceLine(fieldsOf(item))}`), ...(all.length === 0 ? ['(none)'] : [])]
@@ -82,7 +82,7 @@ export interface Reference {
   readonly uri: string
 }
 
-/** `@server:uri` in a text, each once; what ends a sentence is no part of a URI. */
+/** `@server:uri` in a text, each once; punctuation that ends a sentence is not part of the URI. */
 export function referencesIn(text: string, servers: readonly ServerEntry[]): readonly Reference[] {
   const found = new Map<string, Reference>()
   for (const [, name, rest] of text.matchAll(/(?<![\w@.])@([^\s@:/]{1,64}):(\S{1,2000})/gu)) {
@@ -93,7 +93,7 @@ export function referencesIn(text: string, servers: readonly ServerEntry[]): rea
   return [...found.values()]
 }
 
-/** What the references of a prompt bring, as blocks of one message. One that cannot be read says so. */
+/** The content of the references of a prompt, as blocks of one message. A failure is told in its place. */
 export async function referencedBlocks(references: readonly Reference[], agent: Agent, limit: number, signal: AbortSignal) {
   const blocks = await Promise.all(references.map(async ({ server, uri }) => {
     const at = `@${server.safe}:${oneLine(uri)}`

@@ -2,16 +2,16 @@ import type { Agent, McpContent, McpResult } from '@headrace/agent'
 import { type ContentBlock, toWellFormed } from '@headrace/message'
 import { bounded, fieldsOf } from './told.ts'
 
-/** Bytes of an image that a reference or a prompt brings. */
+/** Bytes of an image from a reference or a prompt. */
 const MAX_IMAGE = 5_000_000
-/** Parts of what a reference or a prompt brings. */
+/** Parts of the content of a reference or a prompt. */
 const MAX_PARTS = 50
 
-/** What `tools/call` gave, with its mark: the loop reads it as MCP's, whatever its parts are. */
+/** The result of `tools/call`, marked so that the loop reads it as MCP's, whatever its parts are. */
 export function resultOf(given: unknown): McpResult {
   const { content, structuredContent, toolResult, isError } = fieldsOf(given)
   const parts = Array.isArray(content) ? content as readonly unknown[] : []
-  // By the oldest protocol a result had this instead.
+  // In the oldest protocol a result had this instead.
   const data = structuredContent ?? toolResult
   return { content: parts.map(partOf), isError: isError === true, ...(data !== undefined && { structuredContent: data }) }
 }
@@ -20,7 +20,7 @@ function partOf(part: unknown): McpContent {
   return typeof fieldsOf(part).type === 'string' ? part as McpContent : { type: 'text', text: '[a part that is none]' } as McpContent
 }
 
-/** Parts as a contribution can have them: texts, bounded all together, and images; what cannot be shown is told in words. */
+/** Parts as blocks of a contribution: texts, with a common limit, and images; a text says what cannot be shown. */
 export async function blocksOf(parts: readonly unknown[], agent: Agent, limit: number): Promise<ContentBlock[]> {
   const blocks: ContentBlock[] = []
   let left = limit

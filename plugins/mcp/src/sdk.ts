@@ -6,7 +6,7 @@ export type Sdk = typeof client & typeof stdio
 
 let loading: Promise<Sdk> | undefined
 
-/** The MCP SDK: half a second of work to import, so that it is loaded where the first server is connected, and only here. */
+/** The MCP SDK: importing it takes half a second, so it is loaded only here, when the first server is connected. */
 export function loadSdk(): Promise<Sdk> {
   return (loading ??= Promise.all([import('@modelcontextprotocol/client'), import('@modelcontextprotocol/client/stdio')])
     .then(([client, stdio]) => ({ ...client, ...stdio })))

@@ -18,7 +18,7 @@ export interface StdioServer extends Common {
   readonly kind: 'stdio'
   readonly command: string
   readonly args: readonly string[]
-  /** Beside the few variables that every server gets. */
+  /** In addition to the few variables that every server gets. */
   readonly env: Readonly<Record<string, string>>
   readonly cwd?: string
 }
@@ -31,7 +31,7 @@ export interface HttpServer extends Common {
   readonly oauth: OAuthConfig | false
 }
 
-/** What is known of the client where nobody registers it anew. */
+/** The client's registration, where it is not registered dynamically. */
 export interface OAuthConfig {
   readonly clientId?: string
   readonly clientSecret?: string
@@ -40,7 +40,7 @@ export interface OAuthConfig {
 
 export type ServerConfig = StdioServer | HttpServer
 
-/** A server's config, or nothing where it is switched off; and what is to be told of it. */
+/** A server's config, or nothing where it is switched off; and warnings about it. */
 export interface ReadServer {
   readonly server?: ServerConfig
   readonly warnings: readonly string[]
@@ -50,7 +50,7 @@ const KEYS = {
   stdio: ['type', 'command', 'args', 'env', 'cwd', 'disabled', 'timeout', 'ask'],
   http: ['type', 'url', 'headers', 'oauth', 'disabled', 'timeout', 'ask'],
 } as const
-/** Other clients' keys that change nothing here. */
+/** Keys of other clients that are ignored here. */
 const SILENT: readonly string[] = ['description', 'name', 'icon', 'tools', '$schema']
 const TYPES: Readonly<Record<string, HttpServer['kind']>> = { http: 'http', 'streamable-http': 'http', streamableHttp: 'http', sse: 'sse' }
 

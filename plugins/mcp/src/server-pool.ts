@@ -3,11 +3,11 @@ import type { ServerConnection } from './connection.ts'
 /** Milliseconds that a boundary waits for a list that a server has just said to have changed. */
 const LIST_WAIT = 1_000
 
-/** All servers: begun together, waited for once. */
+/** All servers: started together, waited for once. */
 export class ServerPool {
   private readonly connections: ServerConnection[] = []
   private readonly firstWait: number
-  /** Resolves when each first start is over, or the time for it. */
+  /** Resolves when each first start is over, or its time is up. */
   private first: Promise<unknown> | undefined
   private settled = false
   private roots: string | undefined
@@ -20,20 +20,25 @@ export class ServerPool {
     this.connections.push(connection)
   }
 
-  /** Begins all servers, in the background. */
+  /** Starts all servers, in the background. */
   begin(): void {
     this.first ??= within(this.firstWait, Promise.all(this.connections.map((connection) => connection.begin()))).then(() => {
       this.settled = true
     })
   }
 
-  /** Resolves when the first start of each server is over, or the time for it; at the latest after `limit` milliseconds. */
+  /**
+   * Resolves when the first start of each server is over, or its time is up; at the latest after `limit` milliseconds.
+   */
   started(limit: number): Promise<void> | undefined {
     this.begin()
     return this.settled ? undefined : within(limit, this.first!)
   }
 
-  /** Ahead of a boundary: resolves when the first start of each server is over, and no list is being read; or when the time for it is. */
+  /**
+   * Ahead of a boundary: resolves when the first start of each server is over and no list is being read, or when the
+   * time is up.
+   */
   ready(signal: AbortSignal): Promise<void> | undefined {
     this.begin()
     if (this.settled && this.readings().length === 0) return undefined
@@ -64,7 +69,7 @@ async function within(limit: number, work: Promise<unknown>): Promise<void> {
   await Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
-/** Resolves when the work is done, or not wanted any more. */
+/** Resolves when the work is done, or the signal is aborted. */
 async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   let stop = (): void => undefined
   const aborted = new Promise<void>((resolve) => {

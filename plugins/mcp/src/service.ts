@@ -5,7 +5,7 @@ import type { McpTool } from './toolset.ts'
 export interface McpServer {
   readonly name: string
   readonly state: ServerState
-  /** Why it is not there. */
+  /** Why it is not running. */
   readonly problem?: string
   /** Names that the model has. */
   readonly tools: readonly string[]
@@ -13,11 +13,14 @@ export interface McpServer {
   readonly prompts: readonly string[]
 }
 
-/** `ctx.mcp`: what there is of MCP servers. */
+/** `ctx.mcp`: the MCP servers and their tools. */
 export interface McpService {
   /** All that are configured, whatever their state. */
   servers(): readonly McpServer[]
-  /** The tool that a call names, with what its server says of it (`readOnlyHint` and so on); nothing where it is no server's. */
+  /**
+   * The tool that a call names, with what its server says of it (`readOnlyHint` and so on); nothing where it is not a
+   * server's.
+   */
   tool(name: string): McpTool | undefined
 }
 

@@ -7,18 +7,18 @@ import type {
 import { Credentials, type Saved } from './credentials.ts'
 import type { OAuthConfig } from './server-config.ts'
 
-/** Milliseconds that a browser has to come back. */
+/** Milliseconds to wait for the browser's redirect. */
 const PATIENCE = 600_000
 
-/** OAuth at one server: what the SDK asks for, and the loopback address that the browser comes back to. */
+/** OAuth at one server: the SDK's provider interface, and the loopback address for the browser's redirect. */
 export class SignIn implements OAuthClientProvider {
-  /** Where the user is to go, once the server wants that. */
+  /** The page that the user must open, once the server asks for a sign-in. */
   page: URL | undefined
   private readonly config: OAuthConfig
   private readonly credentials: Credentials
   private saved: Saved
   private verifier = ''
-  /** The authorization server that the page was made for: what comes back is checked against it. */
+  /** The authorization server that the page was made for: the answer is checked against it. */
   private discovery: OAuthDiscoveryState | undefined
   private readonly secret = randomBytes(16).toString('hex')
   private server: Server | undefined
@@ -30,18 +30,18 @@ export class SignIn implements OAuthClientProvider {
     this.saved = saved
   }
 
-  /** With what is kept of the last one. */
+  /** Starts from the stored sign-in. */
   static async at(url: string, config: OAuthConfig): Promise<SignIn> {
     const credentials = new Credentials(url)
     return new SignIn(config, credentials, await credentials.load())
   }
 
-  /** There are tokens of an earlier one. */
+  /** True with tokens of an earlier sign-in. */
   get isKnown(): boolean {
     return this.saved.tokens !== undefined
   }
 
-  /** Listens where the browser comes back to: at the port that is registered, where it is free. */
+  /** Listens for the browser's redirect: at the registered port, where it is free. */
   async listen(): Promise<void> {
     if (this.server) return
     const server = createServer((request, response) => {
@@ -57,7 +57,8 @@ export class SignIn implements OAuthClientProvider {
     })
     const { port = 0 } = this.saved
     await listening(port).catch(() => {
-      // Another process has it: the client is registered anew, with another one; a page that was made already leads to this.
+      // Another process uses it: the client is registered again with a new port, unless a page was made already, which
+      // leads to this port.
       if (this.page) throw new Error(`the port ${port}, where the browser comes back to, is taken`)
       this.saved = { url: this.saved.url }
       return listening(0)
@@ -67,7 +68,7 @@ export class SignIn implements OAuthClientProvider {
     this.saved = { ...this.saved, port: (server.address() as AddressInfo).port }
   }
 
-  /** What the browser brings; nothing where it does not come. */
+  /** The parameters of the browser's redirect; nothing where it does not come. */
   callback(signal: AbortSignal): Promise<URLSearchParams | undefined> {
     return new Promise((resolve) => {
       const end = (params?: URLSearchParams): void => {

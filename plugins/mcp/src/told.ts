@@ -3,16 +3,16 @@ import { messageOf, toWellFormed } from '@headrace/message'
 import { cutAfter, oneLine, quoted } from '@headrace/files'
 import { checkInputSchema } from './input-schema.ts'
 
-/** What a tool says of itself; a server's word, not a fact. */
+/** A tool's hints about itself: claims of the server, not facts. */
 export interface ToolHints {
   readonly title?: string
   /** It changes nothing. */
   readonly readOnlyHint?: boolean
   /** It may delete or overwrite. */
   readonly destructiveHint?: boolean
-  /** The same call again changes nothing more. */
+  /** Repeating the call changes nothing more. */
   readonly idempotentHint?: boolean
-  /** It reaches what is outside of the server. */
+  /** It reaches systems outside the server. */
   readonly openWorldHint?: boolean
 }
 
@@ -32,7 +32,7 @@ export interface ToldPrompt {
   readonly arguments: readonly { readonly name: string; readonly required: boolean }[]
 }
 
-/** What a server told when it was connected last, or when it said that a list changed. */
+/** A server's lists, as of the last connection or change. */
 export interface Told {
   readonly tools: readonly ToldTool[]
   readonly prompts: readonly ToldPrompt[]
@@ -41,10 +41,10 @@ export interface Told {
   readonly instructions?: string
 }
 
-/** Longest name of a tool or prompt that is taken. */
+/** Longest name of a tool or prompt that is accepted. */
 const MAX_NAME = 200
 
-/** Tools of a list, each judged by itself: what is wrong with one is told, and the others stand. */
+/** Tools of a list, each checked by itself: an error in one is reported, and the others are used. */
 export function readTools(
   items: readonly unknown[], limits: { readonly maxTools: number; readonly maxDescription: number }, warn: (problem: string) => void,
 ): readonly ToldTool[] {
@@ -74,7 +74,7 @@ export function readTools(
   return [...tools.values()]
 }
 
-/** Prompts of a list; what is none is left out. */
+/** Prompts of a list; invalid ones are left out. */
 export function readPrompts(items: readonly unknown[]): readonly ToldPrompt[] {
   return items.flatMap((item) => {
     const { name, description, arguments: args } = fieldsOf(item)
@@ -88,7 +88,7 @@ export function readPrompts(items: readonly unknown[]): readonly ToldPrompt[] {
   })
 }
 
-/** A text that is cut where it is too long, which it then says. */
+/** A text, cut with a note where it is too long. */
 export function bounded(text: string, max: number): string {
   return text.length <= max ? text : `${cutAfter(text, max - 1)}…`
 }

@@ -11,13 +11,13 @@ import { resultOf } from './result.ts'
 import type { ServerEntry } from './servers.ts'
 import type { ToldTool, ToolHints } from './told.ts'
 
-/** A tool of a server, by the name that the model has. */
+/** A tool of a server, by the model's name for it. */
 export interface McpTool {
   readonly name: string
   readonly server: string
   /** The server's own name of it. */
   readonly tool: string
-  /** What the server says of it, where it has told; its word, not a fact. */
+  /** The server's hints about it, where known: claims, not facts. */
   readonly hints: ToolHints
 }
 
@@ -27,8 +27,8 @@ interface Entry {
 }
 
 /**
- * The tools that the model has. What a server told last stands, whatever becomes of the server; for a session that goes on, what its log
- * has of a server that has told nothing yet.
+ * The tools that the model has. A server's last list is kept whatever happens to the server; a resumed session has the
+ * tools of its log for servers that have not sent a list yet.
  */
 export class Toolset {
   private readonly ctx: Context
@@ -38,9 +38,9 @@ export class Toolset {
   private readonly warn: (problem: string) => void
   /** By server, by the model's name. */
   private readonly entries = new Map<ServerEntry, Map<string, Entry>>()
-  /** Tools that stand in logs, of servers that have told nothing yet: the calls that take them away. */
+  /** Tools from logs, of servers that have not sent a list yet, with the calls that remove them. */
   private readonly recorded = new Map<ServerEntry, Set<() => void>>()
-  /** The tool that reads resources, where a server that has told has some; and the same of logs, until all have told. */
+  /** The tool that reads resources, where a server has some; from logs until all servers have sent their lists. */
   private reads: (() => void) | undefined
   private readonly recordedReads = new Set<() => void>()
 
@@ -69,7 +69,10 @@ export class Toolset {
     return [...this.entries.values()].flatMap((entries) => [...entries.keys()]).sort().map((name) => this.get(name)!)
   }
 
-  /** Takes over the list that a server sent, in one frame: no boundary sees a part of it. What did not change stays as it is. */
+  /**
+   * Registers the list that a server sent, synchronously: no boundary sees a part of it. Unchanged tools are not
+   * touched.
+   */
   update(server: ServerEntry): void {
     for (const remove of this.recorded.get(server) ?? []) remove()
     this.recorded.delete(server)
@@ -94,7 +97,10 @@ export class Toolset {
     this.updateReads()
   }
 
-  /** Resources are read where a server has some. While one has not told yet, what a log has stays. */
+  /**
+   * Registers the resource tool where a server has resources. Until all servers have sent their lists, the log's is
+   * kept.
+   */
   private updateReads(): void {
     const wanted = this.servers.some(({ connection }) => connection.told?.resources)
     if (wanted || this.servers.every(({ connection }) => connection.told)) {
@@ -106,7 +112,7 @@ export class Toolset {
     this.reads = undefined
   }
 
-  /** Ahead of a life's first boundary: what its log has of servers that have told nothing yet stays. */
+  /** Ahead of the first boundary of an agent: registers the log's tools of servers that have not sent a list yet. */
   remember(agent: Agent): void {
     const header = agent.session.requestHeader()
     for (const tool of header?.tools ?? []) {
@@ -137,7 +143,7 @@ export class Toolset {
       ...(timeout !== undefined && { timeout }),
       ask: (input) => (this.asks(server, name) ? `Run ${name} of the MCP server ${quoted(connection.name)} with ${shownName(JSON.stringify(input))}?` : undefined),
       execute: async (input, run) => {
-        // One that the log has: the server is asked for its list first, which says by what name it has it.
+        // A tool from the log: its server is asked for the list first, which has its own name for the tool.
         if (!connection.told) await connection.connected(run.signal)
         const tool = this.get(name)
         if (!tool) throw new McpError('TOOL_GONE', `The MCP server ${quoted(connection.name)} has no tool ${name} any more.`)

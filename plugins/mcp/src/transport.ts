@@ -5,10 +5,10 @@ import type { HttpServer, StdioServer } from './server-config.ts'
 
 /** Characters of a server's stderr that are kept. */
 const MAX_STDERR = 2_000
-/** Milliseconds that a process has to end by itself once its stdin is closed, before it is asked to; then again, before it is killed. */
+/** Milliseconds that a process has to end once its stdin is closed, before SIGTERM; then again, before SIGKILL. */
 const GRACE = 300
 
-/** A way to a server. */
+/** A connection to a server. */
 export interface Link {
   readonly transport: Transport
   /** OAuth, where it may be needed. */
@@ -34,7 +34,7 @@ export function stdioLink(sdk: Sdk, server: StdioServer, cwd: string, maxMessage
     async close() {
       const { pid } = transport
       const timers = (['SIGTERM', 'SIGKILL'] as const).map((signal, index) => setTimeout(() => endProcess(pid, signal), GRACE * (1 + 3 * index)))
-      // It closes stdin and waits, for seconds where the process does not end by that.
+      // The SDK closes stdin and waits, for seconds where the process does not end.
       await transport.close().finally(() => timers.forEach((timer) => clearTimeout(timer)))
     },
   }
@@ -63,7 +63,7 @@ export function httpLink(sdk: Sdk, server: HttpServer, kind: 'http' | 'sse', max
     stderr: () => '',
     async close() {
       signIn?.close()
-      // A server that keeps sessions is told that this one is over; not all do.
+      // Ends the session at servers that have sessions; not all do.
       if ('terminateSession' in transport) await Promise.race([transport.terminateSession().catch(() => undefined), new Promise((resolve) => setTimeout(resolve, GRACE).unref())])
       await transport.close()
     },
@@ -73,7 +73,10 @@ export function httpLink(sdk: Sdk, server: HttpServer, kind: 'http' | 'sse', max
 /** Code of the error that answers a request whose stream ended without an answer. */
 export const STREAM_ENDED = -32_099
 
-/** Each request has a stream of its own, which may end without its answer; the SDK would wait on. A second answer is passed over. */
+/**
+ * Each request has its own stream, which may end without its answer; the SDK would keep waiting. A second answer is
+ * ignored.
+ */
 function endingStreams(transport: StreamableHTTPClientTransport): StreamableHTTPClientTransport {
   const send = transport.send.bind(transport)
   transport.send = (message, options) => {
@@ -104,7 +107,7 @@ function boundedFetch(max: number): typeof fetch {
   }
 }
 
-/** Whether an event ends in a chunk: an empty line stands in it. */
+/** Whether an event ends in a chunk: it contains an empty line. */
 function endsEvent(chunk: Uint8Array): boolean {
   return /\r?\n\r?\n/.test(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString('latin1'))
 }

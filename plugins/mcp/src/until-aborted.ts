@@ -1,4 +1,4 @@
-/** What some work comes to, unless it is not wanted any more. @throws the signal's reason */
+/** The result of a promise, unless the signal is aborted. @throws the signal's reason */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work
   work.catch(() => undefined)
