@@ -7,7 +7,7 @@ import type { Definition } from './definition.ts'
 
 declare module '@headrace/session' {
   interface EventMap {
-    /** What a subagent was made from, in its own log: the name of its file, and what that says. Never surface. */
+    /** What a subagent was made from, in its own log: the name and text of its file. Never surface. */
     'subagent/opened': { readonly agent?: string; readonly instructions?: string }
   }
 }
@@ -16,18 +16,18 @@ export const KIND = 'subagent'
 /** The tool's name. */
 export const TOOL = 'subagent'
 
-/** What is asked for wrongly; the message is written for the model. */
+/** A wrong request; the message is written for the model. */
 export class SubagentError extends Error {}
 
-/** What a new subagent is made with. */
+/** The options of a new subagent. */
 export interface Wanted {
   readonly definition: Definition | undefined
   readonly title: string | undefined
-  /** How deep its agent stands in others. */
+  /** The depth of its agent. */
   readonly depth: number
 }
 
-/** Begins a subagent under the call that runs. Its maker's log names it, durably, before it is given anything. */
+/** Creates a subagent under the running call. The parent's log names it, durably, before it gets any input. */
 export async function beginChild(ctx: Context, config: Config, { agent, call }: ToolRun, wanted: Wanted): Promise<Agent> {
   const { definition, title, depth } = wanted
   const under = { session: agent.id, call: { assistant: lastAnswer(agent.session), index: call.index } }
@@ -47,7 +47,7 @@ export async function beginChild(ctx: Context, config: Config, { agent, call }: 
   return noted(agent, call.index, child)
 }
 
-/** Goes on with a subagent of this agent's. What it had left open is closed first. @throws SubagentError */
+/** Continues a subagent of this agent. Its unfinished turn is closed first. @throws SubagentError */
 export async function resumeChild(ctx: Context, { agent, call }: ToolRun, id: string): Promise<Agent> {
   if (ctx.agents.get(id)) throw new SubagentError(`The subagent ${id} is running. Wait for the call that runs it.`)
   const card = await cardOf(ctx.sessions.current, id)
@@ -58,7 +58,7 @@ export async function resumeChild(ctx: Context, { agent, call }: ToolRun, id: st
   return noted(agent, call.index, child)
 }
 
-/** The parent's log names the session ahead of its first word: a crash leaves a call that says where to look. */
+/** The parent's log names the session before its first input: after a crash the call says where to look. */
 async function noted(agent: Agent, index: number, child: Agent): Promise<Agent> {
   try {
     agent.session.append({ type: 'agent/child', data: { assistant: lastAnswer(agent.session), index, session: child.id } })
@@ -70,7 +70,7 @@ async function noted(agent: Agent, index: number, child: Agent): Promise<Agent> 
   }
 }
 
-/** How deep a session stands in others: 0 for one that stands under none. */
+/** The depth of a session: 0 for one without a parent. */
 export async function depthOf(ctx: Context, agent: Agent): Promise<number> {
   let { under } = agent.session.origin ?? {}
   let depth = 0
@@ -83,7 +83,7 @@ export async function depthOf(ctx: Context, agent: Agent): Promise<number> {
   return depth
 }
 
-/** What the model of a child is told first; nothing for others. Read from its log, once a life. */
+/** The instructions for a subagent's model; none for other agents. Read from its log, once per life. */
 export function instructions(): (agent: Agent) => string | undefined | Promise<string> {
   const known = new WeakMap<SessionView, Promise<string>>()
   return ({ session }) => {
@@ -118,7 +118,10 @@ function lastAnswer(session: SessionView): number {
   throw new SubagentError('The call is not in the log.')
 }
 
-/** What the agent is driven with now, but for what only its turn is to answer; the model as the file or the config says. */
+/**
+ * The agent's config, without fields that concern only its own turn; with the model from the file or the plugin's
+ * config.
+ */
 function configOf(session: SessionView, { model, models }: Config, definition: Definition | undefined): Partial<CallConfig> {
   const { output: _, ...inherited } = session.requestHeader()?.config ?? {} as Partial<CallConfig>
   const wanted = definition?.model
@@ -134,7 +137,7 @@ function limitsOf(session: SessionView, limits: Limits, definition: Definition |
   return { steps, requests: Math.min(limits.requests, own.requests ?? Infinity), time: time === Infinity ? 0 : time }
 }
 
-/** Never more than the agent has now; a file's names count in any case, so that `Read` is `read`. */
+/** Never more than the agent has now; names in a file ignore case, so that `Read` is `read`. */
 function toolsOf(session: SessionView, definition: Definition | undefined, mayNest: boolean): ToolChoice {
   const has = (list: readonly string[], name: string): boolean => list.some((other) => other.toLowerCase() === name.toLowerCase())
   const { tools, without = [] } = definition ?? {}
@@ -146,8 +149,8 @@ function toolsOf(session: SessionView, definition: Definition | undefined, mayNe
 const STOPPING = 1_000
 
 /**
- * Gives a subagent its task and waits for its turn; ends it with the call: what cancels the one cancels the other. Where the agent is
- * parked, or this plugin leaves, it is parked, so that somebody can go on with it.
+ * Gives a subagent its task and waits for its turn; ends it with the call: what cancels the one cancels the other.
+ * Where the agent is parked, or this plugin is unloaded, it is parked, so that it can be continued.
  */
 export async function drive(ctx: Context, child: Agent, prompt: string, signal: AbortSignal): Promise<TurnResult> {
   const handle = child.prompt(prompt)

@@ -3,21 +3,24 @@ import z from 'schemastery'
 
 /** Config of the plugin. */
 export interface Config {
-  /** How deep subagents stand in each other: at 1 a subagent has none of its own. */
+  /** How deep subagents may be nested: at 1 a subagent has none of its own. */
   readonly depth: number
   /** Subagents of one agent that run at once; further calls wait in order. */
   readonly atOnce: number
-  /** Calls of one turn that may begin or go on with a subagent; further ones are refused. */
+  /** Calls of one turn that may create or continue a subagent; further ones are refused. */
   readonly perTurn: number
-  /** Bounds of each turn of a subagent, with those of its agent's session: the smaller one counts. */
+  /** Limits of each turn of a subagent; of these and its agent's, the smaller one counts. */
   readonly limits: Limits
-  /** `provider/name` of subagents whose file names none. Default: what their agent has. */
+  /** `provider/name` of subagents whose file names none. Default: their agent's model. */
   readonly model?: string
-  /** What short names of models in files mean: `{ haiku: 'anthropic/claude-haiku-4-5' }`. */
+  /** Short names of models in files: `{ haiku: 'anthropic/claude-haiku-4-5' }`. */
   readonly models: Record<string, string>
   /** Folders with files of agents, before all others: absolute, below `~/`, or relative to the agent's folder. */
   readonly roots: string[]
-  /** Whether the project's count: `.headrace/agents` and `.claude/agents`, from the agent's folder up to the project's root. */
+  /**
+   * Whether the project's agents are read: `.headrace/agents` and `.claude/agents`, from the agent's folder up to the
+   * project's root.
+   */
   readonly project: boolean
   /** Whether the user's count. */
   readonly user: boolean
@@ -27,11 +30,11 @@ export interface Config {
   readonly timeout: number
 }
 
-/** What bounds a subagent's turn, as `limits` of an agent. */
+/** Limits of a subagent's turn, like `limits` of an agent. */
 export interface Limits {
   readonly steps: number
   readonly requests: number
-  /** Milliseconds; 0 is without a limit. */
+  /** Milliseconds; 0 means no limit. */
   readonly time: number
 }
 

@@ -7,7 +7,7 @@ export interface Definition {
   readonly name: string
   /** When to use it, in one line. */
   readonly description: string
-  /** What it is told beside its task: the file's body. */
+  /** Its instructions beside the task: the file's body. */
   readonly instructions: string
   /** Names of its tools, as the file has them; all where it names none. */
   readonly tools?: readonly string[]
@@ -21,11 +21,11 @@ export interface Definition {
 
 /** Code points of a description that the model is told. */
 const MAX_DESCRIPTION = 1_024
-/** Letters, digits and what joins them, of any script: a name is an argument of a call, and a word of a list. */
+/** Letters and digits of any script, `-` and `_`: a name is an argument of a call, and a word of a list. */
 const NAME = /^[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}_-]{0,62}[\p{L}\p{M}\p{N}])?$/u
 const NAMES = { texts: ['name', 'description', 'model', 'color', 'maxTurns', 'steps'], nested: ['tools', 'disallowedTools', 'disallowed-tools'] }
 
-/** Reads a file of an agent. Gives what is wrong, in a sentence, where it cannot be used. */
+/** Reads a file of an agent. Returns what is wrong, in a sentence, where it cannot be used. */
 export function readDefinition(text: string, file: string): Definition | { readonly problem: string } {
   const parts = splitFrontmatter(text)
   if (typeof parts === 'string') return { problem: `it has no frontmatter (${parts}); put name and description between two lines of ---` }

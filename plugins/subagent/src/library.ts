@@ -15,14 +15,14 @@ export interface Definitions {
 }
 
 type Read = Definition | { readonly problem: string }
-/** Files and what they come to; a file that did not change comes to the same object. */
+/** Parsed files; an unchanged file gives the same object. */
 type Found = readonly (readonly [file: string, read: Read])[]
 
 /** Bytes of a file of an agent. */
 const MAX_SIZE = 200_000
 /** Files of one folder that are read. */
 const MAX_FILES = 500
-/** A folder's time may stand still for so many milliseconds while names are still added to it. */
+/** The resolution of a folder's time, in milliseconds: names may be added without a change of it. */
 const SETTLED = 50
 
 /** Reads the files of agents; each is read once, and again when it changed. */
@@ -47,7 +47,7 @@ export class AgentLibrary {
     })
   }
 
-  /** What there is now for an agent's folder; the first file with a name has it. The same object where nothing changed. */
+  /** The agents for a folder now; the first file with a name wins. The same object where nothing changed. */
   async look({ cwd }: Pick<Agent, 'cwd'>): Promise<Definitions> {
     const found: [string, Read][] = []
     for (const folder of this.rootsOf(cwd)) {

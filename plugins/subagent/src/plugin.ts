@@ -15,7 +15,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   const library = new AgentLibrary(config, nodeFiles)
   const told = new Set<string>()
   ctx.tools.define(subagentTool(ctx, config, library))
-  // Not a section: system prompt and tools are those of the agent, whose cache both read.
+  // Not a section: system prompt and tools stay those of the parent, so that both share a cache.
   ctx.briefing.topic({ key: 'instructions', order: -100, content: instructions() })
   ctx.briefing.topic({
     key: 'agents',
@@ -35,7 +35,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   })
 }
 
-/** What a session was created without needs no list of what it may call. */
+/** A session that was created without the tool needs no list. */
 function hasTool({ session }: Agent): boolean {
   const choice = session.origin?.tools
   if (!choice) return true

@@ -1,4 +1,4 @@
-/** Bounds how many run at once; others wait in the order they came. */
+/** Limits how many run at once; others wait in the order they came. */
 export class Queue {
   private readonly limit: number
   private running = 0
@@ -8,7 +8,10 @@ export class Queue {
     this.limit = limit
   }
 
-  /** Waits for a place; returns the call that gives it back. Rejects with the signal's reason where it is aborted before. */
+  /**
+   * Waits for a slot; returns the function that releases it. Rejects with the signal's reason where it is aborted
+   * before.
+   */
   async enter(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted()
     if (this.running < this.limit) this.running++
@@ -17,7 +20,7 @@ export class Queue {
     return () => {
       if (left) return
       left = true
-      // The place is handed on, so that nobody comes between.
+      // The slot is handed over directly, so that nobody can jump the queue.
       const next = this.waiting.shift()
       if (next) next()
       else this.running--

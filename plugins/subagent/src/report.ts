@@ -3,7 +3,7 @@ import { Costs } from '@headrace/agent/internal'
 import { type Json, type Usage, NO_USAGE, addUsage } from '@headrace/message'
 import type { CallRef, SessionEvent, SessionView } from '@headrace/session'
 
-/** What a result has for people and programs, beside what the model is told (`tool/result.details`). */
+/** A result's `details` for people and programs (`tool/result.details`). */
 export interface Details extends Spent {
   readonly kind: 'subagent'
   readonly session: string
@@ -13,16 +13,19 @@ export interface Details extends Spent {
   readonly steps: number
 }
 
-/** What a call's turn took, with that of the subagents in it. */
+/** Usage of the call's turn, including nested subagents. */
 export interface Spent {
   readonly usage: Usage
-  /** US dollars; absent where the rates of one of the models are not known. */
+  /** US dollars; absent where the rates of a model are unknown. */
   readonly cost?: number
-  /** Calls that no person denied, but a rule, or that nobody was there. Absent where there are none. */
+  /**
+   * Calls denied by a rule, or because nobody was there to ask; not those that a person denied. Absent where there are
+   * none.
+   */
   readonly denied?: number
 }
 
-/** What a session spent from an event on, which its life began with: its header comes after. */
+/** What a session spent from an event on, the first of its current life: its header comes after. */
 export function spentFrom(session: Pick<SessionView, 'events'>, from: number): Spent {
   const costs = new Costs()
   const inner: Details[] = []
@@ -52,7 +55,7 @@ export function spentFrom(session: Pick<SessionView, 'events'>, from: number): S
   return { usage, ...(cost !== undefined && { cost }), ...(denied > 0 && { denied }) }
 }
 
-/** The details of a subagent's result; undefined where they are another tool's. */
+/** The details of a subagent's result; undefined for other tools. */
 export function detailsIn(details: Json | undefined): Details | undefined {
   const { kind, usage } = (details ?? {}) as unknown as Partial<Details>
   return kind === 'subagent' && usage !== undefined ? details as unknown as Details : undefined
@@ -62,16 +65,16 @@ function callOf({ assistant, index }: CallRef): string {
   return `${assistant}.${index}`
 }
 
-/** To a millionth; undefined where one is not known. */
+/** Rounded to a millionth; undefined where one is unknown. */
 function sumOf(costs: readonly (number | undefined)[]): number | undefined {
   const known = costs.filter((cost) => cost !== undefined)
   return known.length < costs.length ? undefined : Math.round(known.reduce((sum, cost) => sum + cost, 0) * 1e6) / 1e6
 }
 
-/** How far a subagent is, for whoever watches its call. */
+/** A subagent's progress, shown with its call. */
 export type Progress = { readonly session: string; readonly step?: number; readonly tool?: string }
 
-/** What an event changes of it: its step, and the tool that it called last. */
+/** The progress after an event: the step, and the tool called last. */
 export function progressOf(event: SessionEvent): Omit<Progress, 'session'> | undefined {
   if (event.type === 'step/start') return { step: event.data.step }
   if (event.type !== 'assistant/message') return undefined

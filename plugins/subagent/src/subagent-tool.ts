@@ -13,7 +13,7 @@ interface Input {
   readonly session?: string
 }
 
-/** The tool: the same text in every workspace, whatever agents there are. */
+/** The tool: the same description in every workspace, whatever agents there are. */
 export function subagentTool(ctx: Context, config: Config, library: AgentLibrary): ToolDefinition<Input> {
   const queues = new WeakMap<SessionView, Queue>()
   const counts = new WeakMap<Turn, number>()
@@ -68,7 +68,7 @@ async function childOf(
   return beginChild(ctx, config, run, { definition, title: title?.trim() || undefined, depth })
 }
 
-/** Drives a subagent through its task; it is given back whatever comes of it. */
+/** Drives a subagent through its task, and closes it however that ends. */
 async function work(
   ctx: Context, child: Agent, prompt: string, agent: string | undefined, { signal, progress }: ToolRun,
 ): Promise<ToolOutput> {
@@ -87,14 +87,14 @@ async function work(
     ...(agent && { agent }), ...(model !== undefined && { model }),
   }
   const over = child.dispose()
-  // One that was told to stop may take its time; its call does not wait for it.
+  // A stopped subagent may take some time to end; the call does not wait for it.
   if (signal.aborted) over.catch(() => undefined)
   else await over
   const { text, failed } = reportOf(child.id, result)
   return { content: text, error: failed, details: { ...details, usage: { ...details.usage } } }
 }
 
-/** Calls of a turn that a former life of the session has counted. */
+/** Calls of the turn that were made before a resume. */
 function earlier({ session }: Agent, turn: Turn): number {
   let count = 0
   for (let seq = session.length - 1; seq >= session.first; seq--) {
