@@ -33,7 +33,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   ctx.briefing.topic({
     key: 'list',
     tool: TOOL,
-    // Last of the topics: what is to be done stands nearest to where it goes on.
+    // The last topic: the list is nearest to where the work continues.
     order: 90,
     content: (agent) => {
       const tasks = listOf(agent).current()
@@ -43,7 +43,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   })
 }
 
-/** The topic's text. A list that is done stays as it was told last, and is not told again. */
+/** The topic's text. A completed list is not told again. */
 function stateOf(tasks: readonly Task[] | undefined): string | typeof unavailable {
   return tasks && isOpen(tasks) ? shownTasks(tasks) : unavailable
 }
@@ -75,7 +75,7 @@ function tasksTool({ maxTasks, maxLength }: Config): ToolDefinition<Input> {
       },
       required: ['tasks'],
     },
-    // The last of several calls in one answer is the one that holds.
+    // Of several calls in one answer the last counts.
     sequential: true,
     execute(input) {
       const tasks = tasksIn(input) ?? []

@@ -3,26 +3,28 @@ import { callsOf } from '@headrace/message'
 import type { SessionEvent } from '@headrace/session'
 import { type Task, tasksIn } from './task.ts'
 
-/** The tool's name: its results are what the list is read from. */
+/** The tool's name: the list is read from its results. */
 export const TOOL = 'tasks'
 
 /**
- * The list of one session: what the newest call of the turns that stand has set, whatever compaction hides. All of it is derived from the
- * log, so a resume, a fork and a rewind have the list as it was there.
+ * The list of one session: set by the newest call in the turns that were not rewound, even if compaction hides it. It
+ * is derived from the log, so a resume, a fork and a rewind have the list as it was at that point.
  */
 export class TaskList {
   private readonly agent: Agent
-  /** What each turn has set last, by its number; undefined until the log was read. */
+  /** The last list of each turn, by its number; undefined until the log was read. */
   private byTurn: Map<number, readonly Task[]> | undefined
   private turn = 0
-  /** The event that comes next. */
+  /** The seq of the next event to read. */
   private next = 0
 
   constructor(agent: Agent) {
     this.agent = agent
   }
 
-  /** The list as it is now: at once, but where the log's beginning has to be read. Nothing was ever set where it is undefined. */
+  /**
+   * The list as it is now: synchronous, unless the log's beginning has to be read. Undefined where none was ever set.
+   */
   current(): readonly Task[] | undefined | Promise<readonly Task[] | undefined> {
     const { session } = this.agent
     if (this.byTurn || session.first === 0) {
@@ -30,7 +32,7 @@ export class TaskList {
       return this.newest()
     }
     return session.read(0).then((events) => {
-      // Another look may have read it meanwhile.
+      // Another call may have read it meanwhile.
       if (!this.byTurn) this.take(events)
       return this.current()
     })

@@ -1,6 +1,6 @@
 import { oneLine } from '@headrace/files'
 
-/** What is to be done, and how far it is. */
+/** A task and its status. */
 export interface Task {
   readonly content: string
   readonly status: TaskStatus
@@ -8,7 +8,7 @@ export interface Task {
 
 const MARKS = { pending: '[ ]', in_progress: '[>]', completed: '[x]' } as const
 
-/** How far a task is. */
+/** The status of a task. */
 export type TaskStatus = keyof typeof MARKS
 
 export const STATUSES = Object.keys(MARKS) as readonly TaskStatus[]
@@ -20,12 +20,12 @@ export function shownTasks(tasks: readonly Task[]): string {
   return [`Your task list, ${done} of ${tasks.length} completed:`, ...tasks.map(({ content, status }) => `${MARKS[status]} ${content}`)].join('\n')
 }
 
-/** True while something is left to do: what is done need not be told again. */
+/** True while something is left to do: a completed list need not be told again. */
 export function isOpen(tasks: readonly Task[]): boolean {
   return tasks.some(({ status }) => status !== 'completed')
 }
 
-/** The list that the arguments of a call hold, each task in one line; undefined where they hold none. */
+/** The list in the arguments of a call, each task on one line; undefined where they have none. */
 export function tasksIn(input: unknown): readonly Task[] | undefined {
   const { tasks } = (input ?? {}) as { readonly tasks?: unknown }
   if (!Array.isArray(tasks)) return undefined
