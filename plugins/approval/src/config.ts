@@ -1,14 +1,14 @@
 import { strict } from '@headrace/config'
 import z from 'schemastery'
 
-/** Rules, by what they decide; of those that match a call, one that denies beats one that asks, which beats one that allows. */
+/** Rules, by decision; of those that match a call, deny beats ask, and ask beats allow. */
 export interface Config {
   readonly allow: readonly string[]
   readonly ask: readonly string[]
   readonly deny: readonly string[]
-  /** Tools whose rules are beginnings of a shell command, and the argument that has it. */
+  /** Tools that run a shell command, and the argument that has it; their rules match the beginning of the command. */
   readonly commands: Readonly<Record<string, string>>
-  /** Tools whose rules are globs of paths, and the argument that has it. */
+  /** Tools that work on a path, and the argument that has it; their rules are globs. */
   readonly paths: Readonly<Record<string, string>>
   /** Questions offer to remember an answer. */
   readonly remember: boolean

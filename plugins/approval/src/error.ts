@@ -1,4 +1,4 @@
 import { HeadraceError } from '@headrace/message'
 
-/** A rule that cannot be one, or a folder's remembered answers that nobody may read. */
+/** An invalid rule, or a folder's remembered answers that must not be trusted. */
 export class ApprovalError extends HeadraceError {}

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { isInside, stateHome } from '@headrace/files'
 import { ApprovalError } from './error.ts'
 
-/** The answers that are remembered for folders: a file each in the user's state directory, by the folder's real path. */
+/** Answers remembered for folders: one file per folder in the user's state directory, by the folder's real path. */
 export class FolderAnswers {
   private writing: Promise<void> = Promise.resolve()
 
@@ -22,12 +22,12 @@ export class FolderAnswers {
     return rulesIn(await readFile(file, 'utf8'), folder, file)
   }
 
-  /** True where a folder's answers can be kept: not where the state directory is inside of it. */
+  /** True where a folder's answers can be kept: not where the state directory is inside it. */
   async canKeep(cwd: string): Promise<boolean> {
     return (await this.fileOf(await realpath(cwd))) !== undefined
   }
 
-  /** Adds a rule. Durable enough: another file takes the place of the old one, whole. */
+  /** Adds a rule. A new file replaces the old one, whole. */
   add(cwd: string, rule: string): Promise<void> {
     return (this.writing = this.writing.catch(() => undefined).then(() => this.write(cwd, rule)))
   }
@@ -44,7 +44,7 @@ export class FolderAnswers {
     await rename(draft, file)
   }
 
-  /** Never inside of the workspace, where the model writes. */
+  /** Never inside the workspace, where the model can write. */
   private async fileOf(folder: string): Promise<string | undefined> {
     const state = stateHome()
     const real = await realpath(state).catch(() => state)

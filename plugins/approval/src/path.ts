@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { isInside } from '@headrace/files'
 import picomatch from 'picomatch'
 
-/** Where a path leads, and what it says. */
+/** A path: where it leads, and how it is written. */
 export interface Led {
   /** Absolute, every link resolved. */
   readonly real: string
@@ -13,7 +13,7 @@ export interface Led {
   readonly written: string | undefined
 }
 
-/** Follows the links of what exists of a path. @throws the system's error where that cannot be told */
+/** Resolves the links in the existing part of a path. @throws the system's error where that fails */
 export async function leadOf(cwd: string, path: string): Promise<Led> {
   if (path.includes('\0')) throw new TypeError('a path with a NUL character')
   const home = await realpath(cwd)
@@ -23,7 +23,7 @@ export async function leadOf(cwd: string, path: string): Promise<Led> {
     const existing = await realpath(at).catch(async (error: unknown) => {
       const { code } = error as { code?: unknown }
       if ((code !== 'ENOENT' && code !== 'ENOTDIR') || at === dirname(at)) throw error
-      // A link that leads nowhere yet: a write would make what it names.
+      // A dangling link: a write would create its target.
       if (await lstat(at).then(() => true, () => false)) throw error
       return undefined
     })

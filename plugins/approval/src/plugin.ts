@@ -12,15 +12,15 @@ export { Config }
 export const name = 'approval'
 export const inject = ['agents', 'tools']
 
-/** What an option of a question is remembered as. */
+/** How a remembered option is stored. */
 interface Remembered {
   readonly rule: string
   readonly scope: 'session' | 'folder'
-  /** The real path of the folder it was said in; a session may go on in another. */
+  /** The real path of the folder it was given in; a session may continue in another. */
   readonly folder: string
 }
 
-/** Judges calls by rules, and remembers answers. @throws ApprovalError for a rule that cannot be one */
+/** Judges calls by rules, and remembers answers. @throws ApprovalError for an invalid rule */
 export async function apply(ctx: Context, given: Partial<Config> = {}): Promise<void> {
   const config = Config(given)
   const approval = new Approval(config)
@@ -39,7 +39,7 @@ export async function apply(ctx: Context, given: Partial<Config> = {}): Promise<
 
 class Approval {
   readonly folders = new FolderAnswers()
-  /** Settles when the newest answer for a folder is kept: the next call counts on it. */
+  /** Settles when the newest answer for a folder is stored: the next call depends on it. */
   keeping: Promise<void> = Promise.resolve()
   private readonly config: Config
   private readonly rules: Readonly<Record<'allow' | 'ask' | 'deny', readonly Rule[]>>
@@ -52,12 +52,15 @@ class Approval {
     this.rules = { allow: parse(config.allow), ask: parse(config.ask), deny: parse(config.deny) }
   }
 
-  /** What rules make of what the others decided: they deny or ask for what others allow, and allow what others would ask for. */
+  /**
+   * Applies the rules to the decision of other listeners: rules deny or ask for what others allow, and allow what
+   * others would ask for.
+   */
   async judge(agent: Agent, call: ToolCall, others: CallDecision): Promise<CallDecision> {
     const asks = typeof others === 'object' && 'ask' in others
     if (typeof others === 'object' && 'deny' in others) return others
     const { deny, ask, allow } = this.rules
-    // Nothing to say, and nothing to be looked up.
+    // No rule can match, so nothing is looked up.
     if (!asks && deny.length + ask.length === 0) return others
     const judged = await this.read(agent, call)
     const denied = deny.find((rule) => rule.matches(judged, 'wide'))
@@ -74,12 +77,12 @@ class Approval {
       }
     }
     const { options = [{ answer: 'allow' }, { answer: 'deny' }] } = question
-    // What a rule asks for is asked each time.
+    // What a rule asks for is asked every time, remembered or not.
     const offers = asked ? [] : await this.offers(agent, call, judged)
     return { ...question, options: [...options, ...offers], ...(asked && { rule: asked.text }) }
   }
 
-  /** False where the path of a call that a rule allowed leads elsewhere by now: another call may have changed it. */
+  /** False where the path of a call that a rule allowed leads elsewhere now: another call may have changed it. */
   async isAsJudged(agent: Agent, call: ToolCall): Promise<boolean> {
     const real = this.led.get(call)
     return real === undefined || (await this.read(agent, call)).path?.real === real
@@ -99,7 +102,7 @@ class Approval {
     return { tool, ...(led && { path: led }), isUnclear: led === undefined }
   }
 
-  /** The remembered answer that allows a call, as the log is to name it. */
+  /** The remembered answer that allows a call, as the log names it. */
   private async rememberedFor(agent: Agent, judged: JudgedCall): Promise<string | undefined> {
     const folder = await realpath(agent.cwd)
     for (const { answer, remember } of agent.remembered) {
@@ -116,7 +119,7 @@ class Approval {
     return parseRule(rule, this.config).matches(judged, 'strict')
   }
 
-  /** What can be remembered of an answer: this very command, or this very path; never more than was shown. */
+  /** What can be remembered of an answer: exactly this command, or exactly this path; never more than was shown. */
   private async offers({ cwd }: Agent, { name: tool }: ToolCall, judged: JudgedCall): Promise<{ answer: 'allow'; label: string; remember: Json }[]> {
     if (!this.config.remember) return []
     const words = judged.command?.words && quoteWords(judged.command.words)

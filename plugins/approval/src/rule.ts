@@ -4,29 +4,29 @@ import type { Config } from './config.ts'
 import { ApprovalError } from './error.ts'
 import { type Led, pathMatcher } from './path.ts'
 
-/** A call, read once for all rules. */
+/** A call, parsed once for all rules. */
 export interface JudgedCall {
   readonly tool: string
   readonly command?: CommandLine
   readonly path?: Led
-  /** It cannot be told what it does: no rule allows it, and where any could deny it, it is asked for. */
+  /** The call cannot be understood: no rule allows it, and where one could deny it, it is asked for. */
   readonly isUnclear: boolean
 }
 
-/** `strict` is for rules that allow: all that is asked must be what the rule says. Others match what may be it. */
+/** `strict` is for rules that allow: the whole call must match. Other rules match where any part may. */
 export type Strictness = 'strict' | 'wide'
 
-/** A rule: of a tool, and perhaps of what it is called with. */
+/** A rule: for a tool, and perhaps for its argument. */
 export interface Rule {
-  /** As the person wrote it. */
+  /** As it was written. */
   readonly text: string
-  /** True of a tool that it is about. */
+  /** True for a tool that the rule applies to. */
   isFor(tool: string): boolean
   matches(call: JudgedCall, how: Strictness): boolean
 }
 
 /**
- * Reads a rule: `tool`, `tool*` (of all tools whose names begin so), `bash(npm test *)`, `write(src/**)`.
+ * Reads a rule: `tool`, `tool*` (all tools whose names begin so), `bash(npm test *)`, `write(src/**)`.
  *
  * @throws ApprovalError
  */
