@@ -4,17 +4,17 @@ import { ended, startHeadrace } from './command.ts'
 import { type Project, makeProject } from './project.ts'
 import { PROMPT, demoScript } from './script.ts'
 
-/** Milliseconds before each piece of an answer, so that one sees it stream. */
+/** Milliseconds before each piece of an answer, so that the streaming can be seen. */
 const DELAY = 15
 
-/** The command that runs, so that it ends with us. */
+/** The running command, so that it ends with us. */
 let running: ChildProcess | undefined
 
 function say(text = ''): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** Runs the real command in the project, where everybody can see it. @throws where it fails */
+/** Runs the real command in the project, with its output visible. @throws where it fails */
 async function headrace(project: Project, args: readonly string[]): Promise<void> {
   say(`\n$ headrace ${args.map((arg) => (/\s/.test(arg) ? JSON.stringify(arg) : arg)).join(' ')}`)
   running = startHeadrace(project, args)

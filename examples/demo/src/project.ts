@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** The line with the bug, and what it should be: the price of one is taken for the price of all. */
+/** The line with the bug, and the fixed line: the bug ignores the quantity. */
 export const BUG = 'sum += item.price'
 export const FIX = 'sum += item.price * item.quantity'
 
@@ -30,9 +30,9 @@ test('two of a kind cost twice as much', () => {
 `,
 }
 
-/** A small project with a failing test, in a temporary folder, with a place for logs beside it. */
+/** A small project with a failing test, in a temporary folder, with a folder for logs beside it. */
 export interface Project {
-  /** The temporary folder; all is in it. */
+  /** The temporary folder that contains everything. */
   readonly root: string
   /** The project. */
   readonly cwd: string
@@ -62,7 +62,7 @@ export function makeProject(): Project {
   }
 }
 
-/** Our variables without those that would make a test runner inside believe that it is part of one outside. */
+/** Our variables without those by which a nested test runner would think that it is part of the outer one. */
 export function plainEnv(): NodeJS.ProcessEnv {
   const { NODE_TEST_CONTEXT: _context, NODE_OPTIONS: _options, NODE_V8_COVERAGE: _coverage, ...env } = process.env
   return env
@@ -76,7 +76,7 @@ function commitAll(cwd: string): boolean {
   return git('init', '-q') && git('add', '.') && git('commit', '-q', '-m', 'A shop with a cart')
 }
 
-/** A hook of a repository around us must not make git work there. */
+/** Variables of an outer repository's git hook must not redirect git. */
 function withoutGit(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_')))
 }

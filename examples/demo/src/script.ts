@@ -11,15 +11,15 @@ const PATIENCE = 3
 
 /** What the model can know from the results it has seen. */
 interface Known {
-  /** What `cart.js` is like; undefined where nobody has looked since it may have changed. */
+  /** The state of `cart.js`; undefined where it was not read since it may have changed. */
   source: 'wrong' | 'right' | undefined
   passed: boolean
   failures: number
 }
 
 /**
- * A model that mends the project of {@link makeProject}: a pure function of the conversation, so that an agent that was killed and came
- * back gets the continuation. Of a call whose result is *unknown* or *not started* it believes nothing, and looks again.
+ * A model that fixes the project of {@link makeProject}: a pure function of the conversation, so that an agent that was
+ * killed and came back gets the continuation. After a call whose result is *unknown* or *not started* it checks again.
  *
  * @param delay milliseconds before each piece of an answer
  */

@@ -1,13 +1,16 @@
 import { createModelServer, steps, toolResults } from '@headrace/model-server'
 
-/** Where the model is, and how to be done with it. */
+/** The model's endpoint, and how to close it. */
 export interface Endpoint {
   readonly model: string
   readonly baseURL: string | undefined
   close(): Promise<void>
 }
 
-/** The model of `HEADRACE_MODEL` and `HEADRACE_BASE_URL`; without them a scripted one behind real HTTP, which says so. */
+/**
+ * The model of `HEADRACE_MODEL` and `HEADRACE_BASE_URL`; without them a scripted one behind real HTTP, with a note that
+ * says so.
+ */
 export async function endpoint(): Promise<Endpoint> {
   const { HEADRACE_MODEL: model, HEADRACE_BASE_URL: baseURL } = process.env
   if (model) return { model, baseURL, close: async () => undefined }

@@ -7,7 +7,7 @@ import type { Config } from './config.ts'
 import { Problem, noSession, problemOf } from './problem.ts'
 import { Seat } from './seat.ts'
 
-/** What a user is told of a session in a list. */
+/** What a list shows a user of a session. */
 export interface Listed {
   readonly id: string
   /** Milliseconds since the epoch. */
@@ -15,18 +15,18 @@ export interface Listed {
   readonly running: boolean
 }
 
-/** How many sessions a list has at most, the newest first. */
+/** The most sessions in a list, the newest first. */
 const LISTED = 100
 
 /**
- * Agents of many users. A session's id is `<user>.<128 random bits>`: whose it is is known before any look at what there is, so that
- * another user's session and none at all are refused by the same few instructions.
+ * Agents of many users. A session's id is `<user>.<128 random bits>`: the owner is known from the id alone, so another
+ * user's session and a missing one are refused in the same way.
  */
 export class AgentHost {
   private readonly ctx: Context
   private readonly config: Config
   private readonly seats = new Map<string, Seat>()
-  /** Sessions on their way in or out: who asks for one waits. */
+  /** Sessions that are being opened or closed: requests for one wait. */
   private readonly moving = new Map<string, Promise<unknown>>()
   /** Turns that run or wait, and whose they are. */
   private readonly turns = new Map<Promise<unknown>, string>()
@@ -59,8 +59,8 @@ export class AgentHost {
   }
 
   /**
-   * A user's session; one that is not here is resumed, and goes on with what was cut off or waits. @throws Problem, and
-   * what a resume throws
+   * A user's session; one that is not open here is resumed, and continues what was interrupted or is queued. @throws
+   * Problem, and what a resume throws
    */
   async open(user: string, id: string): Promise<Seat> {
     if (!id.startsWith(`${user}.`) || !/^[0-9a-f]{32}$/.test(id.slice(user.length + 1))) throw noSession()
@@ -80,7 +80,8 @@ export class AgentHost {
     this.checkOpen()
     const mine = [...this.turns.values()].filter((other) => other === user).length
     if (mine >= this.config.turnsPerUser) throw new Problem(429, 'TOO_MANY_TURNS', `you have ${mine} turns that run or wait; wait for one to end`, 5)
-    // As the app: the words are the user's, and are signed so. A plugin's own view would sign them with the plugin's name.
+    // Prompted through the app's view, so that the words are signed `user`. The plugin's view would sign them with the
+    // plugin's name.
     const agent = this.ctx.root.agents.get(id)
     try {
       const handle = agent!.prompt(text)
@@ -88,7 +89,7 @@ export class AgentHost {
       await handle.accepted
       return handle
     } catch (error) {
-      // Its store failed, and it takes no more: who asks again gets it anew.
+      // Its store failed, so it accepts nothing more: the next request opens it again.
       if (problemOf(error)?.status === 503) void this.leave(seat).catch(() => undefined)
       throw error
     }
@@ -96,7 +97,7 @@ export class AgentHost {
 
   async list(user: string): Promise<readonly Listed[]> {
     const mine: Listed[] = []
-    // Off the cards of the user's own workspace, whatever else there is.
+    // From the cards of the user's own workspace only.
     for await (const { id, modified } of this.ctx.sessions.current.list({ cwd: await this.workspaceOf(user) })) {
       if (!id.startsWith(`${user}.`)) continue
       mine.push({ id, modified, running: this.seats.get(id)?.agent.turn !== undefined })
@@ -105,7 +106,10 @@ export class AgentHost {
     return mine
   }
 
-  /** Takes nothing new, gives running turns their grace, and parks what then still runs: the next process goes on with it. */
+  /**
+   * Accepts nothing new, gives running turns a grace period, and parks what still runs then: the next process continues
+   * it.
+   */
   async drain(): Promise<void> {
     this.draining = true
     await Promise.allSettled(this.moving.values())
@@ -116,7 +120,7 @@ export class AgentHost {
     await Promise.allSettled([...this.seats.values()].map((seat) => this.leave(seat)))
   }
 
-  /** The agents are gone, or go in this moment: streams of their events end. */
+  /** The agents are gone or going: streams of their events end. */
   end(): void {
     this.draining = true
     for (const seat of this.seats.values()) seat.leave()
@@ -128,7 +132,7 @@ export class AgentHost {
 
   private async resume(user: string, id: string): Promise<Seat> {
     const seat = this.seat(await this.ctx.agents.resume(id, { cwd: await this.workspaceOf(user) }), user)
-    // What was accepted is run, also what waited when the last process ended.
+    // Accepted prompts are run, also those queued when the last process ended.
     seat.agent.wake()
     this.track(seat, seat.agent.idle())
     return seat
@@ -150,10 +154,10 @@ export class AgentHost {
     })
   }
 
-  /** Gives a session back, with a turn that runs left open. */
+  /** Closes a session; a running turn is left open. */
   private async leave(seat: Seat): Promise<void> {
     const { id } = seat.agent
-    // It may have left already, and the session may be here anew.
+    // It may be closed already, and the session opened again.
     if (this.seats.get(id) !== seat) return
     this.seats.delete(id)
     await this.move(id, () => seat.agent.park()).finally(() => seat.leave())

@@ -13,7 +13,7 @@ export { Config }
 export async function apply(ctx: Context, config: Config): Promise<void> {
   checkConfig(config)
   const host = new AgentHost(ctx, config)
-  // Nobody sits here to be asked; what the config allows stays inside the user's own folder.
+  // There is nobody to ask here; what the config allows stays inside the user's own folder.
   ctx.on('tools/ask', async (agent, _turn, call, _question, next) => (host.has(agent.id) && config.allow.includes(call.name) ? 'allow' : next()))
   ctx.on('app/stopping', () => host.drain())
   ctx.effect(() => () => host.end(), 'agents-http')

@@ -5,11 +5,11 @@ import z from 'schemastery'
 
 /** Config of the plugin `agents-http`. */
 export interface Config {
-  /** The bearer token of each user. Names are of a-z, 0-9, `-` and `_`. */
+  /** The bearer token of each user. Names consist of a-z, 0-9, `-` and `_`. */
   readonly users: Readonly<Record<string, string>>
   /** Absolute path of the folder that has a workspace for each user. */
   readonly workspaces: string
-  /** Tools that ask and are allowed: what they can reach must be the user's own. */
+  /** Tools that ask for permission and get it: they must reach only the user's own data. */
   readonly allow: readonly string[]
   /** Turns of one user that run or wait at a time. */
   readonly turnsPerUser: number
@@ -19,20 +19,20 @@ export interface Config {
   readonly maxBody: number
   /** Characters of a prompt. */
   readonly maxPrompt: number
-  /** Pieces of an answer that wait for one slow reader; what it missed it gets as a whole, from the log. */
+  /** Pieces of an answer that are buffered for one slow reader; it gets what it missed from the log, as a whole. */
   readonly pieces: number
-  /** Milliseconds after which a reader that takes nothing is cut off. */
+  /** Milliseconds after which a reader that reads nothing is disconnected. */
   readonly stall: number
-  /** Milliseconds between signs of life in a silent stream. */
+  /** Milliseconds between keep-alives in a silent stream. */
   readonly heartbeat: number
-  /** Milliseconds after which a session that nobody uses is given back; it is resumed when it is asked for. */
+  /** Milliseconds after which an unused session is closed; it is resumed when it is needed. */
   readonly idle: number
-  /** Milliseconds that running turns have to finish in, when the app goes down. */
+  /** Milliseconds that running turns have to finish, when the app shuts down. */
   readonly grace: number
 }
 
 export const Config = strict(z.object({
-  // Checked below: what is wrong here must not be quoted.
+  // Checked below: errors must not quote these values.
   users: z.any().description('The bearer token of each user.'),
   workspaces: z.string().required().description('Absolute path of the folder that has a workspace for each user.'),
   allow: z.array(z.string()).default(['write', 'edit']).description('Tools that ask and are allowed.'),
@@ -47,7 +47,7 @@ export const Config = strict(z.object({
   grace: z.natural().default(30_000).description('Milliseconds that running turns have to finish in.'),
 }) as z<Partial<Config> & Pick<Config, 'users' | 'workspaces'>, Config>)
 
-/** @throws TypeError that names what is wrong and never a token */
+/** @throws TypeError that says what is wrong and never quotes a token */
 export function checkConfig({ users, workspaces }: Config): void {
   if (!isAbsolute(workspaces)) throw new TypeError('agents-http: workspaces must be an absolute path')
   if (typeof users !== 'object' || users === null || Object.keys(users).length === 0) throw new TypeError('agents-http: users must give the token of at least one user, as in { alice: "…" }')

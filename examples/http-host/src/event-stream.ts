@@ -1,12 +1,15 @@
 import type { TurnEvent, TurnHandle } from '@headrace/agent'
 import type { Told } from './feed.ts'
 
-/** One message of a stream of Server-Sent Events. JSON has no line ends outside of its strings, and none inside. */
+/** One message of a stream of Server-Sent Events. `JSON.stringify` gives no line breaks. */
 function message(event: string, data: unknown, id?: number): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-/** An event of the log is a `log` with its seq as id; a piece of an answer, or of a call, has its own name and no id: no log holds it. */
+/**
+ * An event of the log is a `log` with its seq as id; a piece of an answer, or of a call, has its own name and no id: it
+ * is not in the log.
+ */
 function encode(told: TurnEvent): string | undefined {
   if ('seq' in told) return message('log', told, told.seq)
   switch (told.type) {
@@ -42,17 +45,17 @@ export async function* feedMessages(feed: AsyncIterable<Told>): AsyncGenerator<s
 export const STREAM_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
 
 export interface StreamOptions {
-  /** Milliseconds between signs of life while there is nothing to say. */
+  /** Milliseconds between keep-alives while there is nothing to send. */
   readonly heartbeat: number
-  /** Milliseconds after which a reader that takes nothing is cut off. */
+  /** Milliseconds after which a reader that reads nothing is disconnected. */
   readonly stall: number
-  /** Cuts the connection. */
+  /** Closes the connection. */
   readonly cut: () => void
   /** Called once, when the stream is over, whoever ended it. */
   readonly over: () => void
 }
 
-/** Sends messages as fast as they are read and no faster: nothing is made before there is room for it. */
+/** Sends messages as fast as they are read: none is made before there is room for it. */
 export function eventStream(messages: AsyncGenerator<string>, { heartbeat, stall, cut, over }: StreamOptions): Response {
   const encoder = new TextEncoder()
   let coming: Promise<IteratorResult<string>> | undefined
@@ -80,14 +83,14 @@ export function eventStream(messages: AsyncGenerator<string>, { heartbeat, stall
     },
     cancel() {
       end()
-      // Not waited for: it may stand in front of an event that is long in coming.
+      // Not awaited: the next event may take long.
       void messages.return(undefined)
     },
   }, { highWaterMark: 0 })
   return new Response(body, { headers: { ...STREAM_HEADERS, 'transfer-encoding': 'chunked' } })
 }
 
-/** What a promise comes to, or undefined where it takes longer. */
+/** The value of a promise, or undefined where it takes longer. */
 async function within<T>(promise: Promise<T>, milliseconds: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => (timer = setTimeout(resolve, milliseconds, undefined)))

@@ -4,15 +4,15 @@ import type { SessionEvent, SessionView } from '@headrace/session'
 /** What one reader is told: an event of the log, a piece of an answer, or that pieces were left out because it was slow. */
 export type Told = SessionEvent | Chunk | 'skipped'
 
-/** A piece, and the length of the log when it came: it stands in front of that event. */
+/** A piece, and the length of the log when it came: it comes before the event with that seq. */
 interface Piece {
   readonly at: number
   readonly chunk: Chunk
 }
 
 /**
- * A session as one reader follows it, at the reader's own pace: the log is the buffer, so that a slow reader costs nothing. Only pieces of
- * answers, which the log does not hold, wait here, and not more than a few.
+ * A session as one reader follows it, at the reader's own pace: the log is the buffer, so that a slow reader costs
+ * nothing. Only pieces of answers, which are not in the log, are buffered here, and only a few.
  */
 export class Feed {
   private readonly session: SessionView

@@ -2,7 +2,7 @@ import type { Context } from 'cordis'
 import { Hono } from 'hono'
 import type { Routes } from './http.ts'
 
-/** What this app was for before it had agents. */
+/** The app's page from before it had agents. */
 export const name = 'front-page'
 export const inject = ['http']
 

@@ -18,13 +18,13 @@ export type Routes = Hono<{ Bindings: HttpBindings }>
 export interface HttpConfig {
   /** The address to listen at. */
   readonly host: string
-  /** 0 is any that is free. */
+  /** 0 takes any free port. */
   readonly port: number
-  /** Milliseconds that open connections have to end in, once the server stops. */
+  /** Milliseconds that open connections have to end, once the server stops. */
   readonly closing: number
 }
 
-/** `ctx.http`: the app's HTTP server. Plugins mount their routes, and what a plugin mounted goes with it. */
+/** `ctx.http`: the app's HTTP server. Plugins mount their routes, which are removed with the plugin. */
 export class HttpService extends Service {
   static Config = z.object({
     host: z.string().default('127.0.0.1').description('The address to listen at.'),
@@ -45,7 +45,7 @@ export class HttpService extends Service {
   }
 
   async *[Service.init](): AsyncGenerator<() => Promise<void>> {
-    // Global objects stay Node's own: others use them too.
+    // Leaves Node's global objects as they are: others use them too.
     const server = createAdaptorServer({ fetch: (request, env) => this.root.fetch(request, env), overrideGlobalObjects: false }) as Server
     this.compose()
     server.listen(this.config.port, this.config.host)
@@ -61,7 +61,7 @@ export class HttpService extends Service {
     return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
   }
 
-  /** Adds routes; they go with the caller's plugin. */
+  /** Adds routes; they are removed with the caller's plugin. */
   mount(routes: Routes): () => void {
     const { mounted } = this
     return this.ctx.effect(() => {
@@ -74,13 +74,13 @@ export class HttpService extends Service {
     }, 'ctx.http.mount()')
   }
 
-  /** Hono cannot take a route back, so that a change is a new root. */
+  /** Hono cannot remove a route, so each change builds a new root. */
   private compose(): void {
     const root: Routes = new Hono()
     for (const routes of this.mounted) root.route('/', routes)
     root.notFound((c) => c.json({ error: { code: 'NOT_FOUND', message: 'there is nothing here' } }, 404))
     root.onError((error, c) => {
-      // As it came: decoded, a path may have line ends, and write lines of its own here.
+      // Not decoded: a decoded path may have line breaks, and forge lines of the log.
       this.own.logger.error('%s %s failed: %s', c.req.method, new URL(c.req.url).pathname, error.stack ?? error.message)
       return c.json({ error: { code: 'INTERNAL', message: 'something went wrong here; it is in the log of the server' } }, 500)
     })

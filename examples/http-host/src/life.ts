@@ -2,15 +2,18 @@ import type { Context } from 'cordis'
 
 declare module 'cordis' {
   interface Events {
-    /** The app goes down: finish what must be finished. Nothing is unloaded before all have answered. */
+    /** The app shuts down: finish what must be finished. Nothing is unloaded before all listeners are done. */
     'app/stopping'(): Promise<void> | void
   }
 }
 
-/** Milliseconds that plugins have to unload in. */
+/** Milliseconds that plugins have to unload. */
 const UNLOADING = 5_000
 
-/** Goes down in order on SIGTERM or SIGINT: plugins finish, then unload, then the process exits with 0. A second signal leaves at once. */
+/**
+ * Shuts down in order on SIGTERM or SIGINT: plugins finish, then unload, then the process exits with 0. A second signal
+ * exits at once.
+ */
 export function stopOnSignals(
   ctx: Context,
   say: (line: string) => void,

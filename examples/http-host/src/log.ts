@@ -3,8 +3,8 @@ import { type Context, Logger } from 'cordis'
 type LogMessage = Parameters<typeof Logger.format>[1]
 
 /**
- * Says warnings and errors of all plugins: without it nobody hears of one that fails. They wait until the function that it returns is
- * called: what fails while the app boots is thrown too, and is to be told once.
+ * Prints warnings and errors of all plugins: without it a failing one goes unnoticed. They are held back until the
+ * returned function is called: errors at boot are thrown too, and should be printed once.
  */
 export function sayWarnings(ctx: Context, say: (line: string) => void): () => void {
   let waiting: LogMessage[] | undefined = []

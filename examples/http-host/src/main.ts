@@ -15,7 +15,7 @@ async function main(): Promise<void> {
   const ctx = new Context()
   stopOnSignals(ctx, say)
 
-  // The app as it was.
+  // The app before it had agents.
   const sayAll = sayWarnings(ctx, say)
   await ctx.plugin(HttpService, settings.http)
   await ctx.plugin(frontPage)

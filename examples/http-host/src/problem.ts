@@ -1,8 +1,8 @@
-/** Why a request is refused, in words that may leave the house: no path, no key, nothing of another user. */
+/** Why a request is refused, in words that are safe to send: no path, no key, nothing of another user. */
 export class Problem extends Error {
   readonly status: 400 | 401 | 404 | 413 | 415 | 429 | 503
   readonly code: string
-  /** Seconds after which to ask again. */
+  /** Seconds after which to retry. */
   readonly retryAfter: number | undefined
 
   constructor(status: Problem['status'], code: string, message: string, retryAfter?: number) {
@@ -21,10 +21,10 @@ export class Problem extends Error {
   }
 }
 
-/** For what is not there and for what is somebody else's: nobody can tell which. */
+/** The same for a missing session and another user's, so that they cannot be told apart. */
 export const noSession = (): Problem => new Problem(404, 'SESSION_NOT_FOUND', 'you have no such session')
 
-/** What an error of an agent is to the outside; undefined for one that is ours to look into. */
+/** An agent's error as the client sees it; undefined for an internal one. */
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error
   switch ((error as { code?: unknown } | null)?.code) {

@@ -15,7 +15,7 @@ export async function promptIn(request: Request, { maxBody, maxPrompt }: Pick<Co
   return prompt
 }
 
-/** The body, as long as it is not too long: what it says of its length is not believed. */
+/** The body, up to a limit; `content-length` is not trusted. */
 async function read(request: Request, most: number): Promise<Buffer> {
   const large = (): Problem => new Problem(413, 'BODY_LARGE', `a body has up to ${most} bytes`)
   if (Number(request.headers.get('content-length')) > most) throw large()

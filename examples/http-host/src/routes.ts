@@ -44,7 +44,7 @@ export function agentRoutes(host: AgentHost, config: Config): Routes {
     const { user } = c.var
     const from = firstSeq(c.req.header('last-event-id'), c.req.query('from'))
     const seat = await host.open(user, c.req.param('id'))
-    // Its body is thrown away unread, so that a stream would never be over.
+    // A HEAD response's body is dropped unread, so a stream would never end.
     if (c.req.method === 'HEAD') return c.body(null, 200, STREAM_HEADERS)
     const open = streams.get(user) ?? 0
     if (open >= config.streamsPerUser) throw new Problem(429, 'TOO_MANY_STREAMS', `you have ${open} open streams; close one`, 5)
@@ -72,7 +72,7 @@ export function agentRoutes(host: AgentHost, config: Config): Routes {
   return app as unknown as Routes
 }
 
-/** `/health` says whether to send work here, `/health/live` whether the process is well. */
+/** `/health` says whether to send work here, `/health/live` whether the process is alive. */
 function addHealth(app: Hono<Env>, host: AgentHost): void {
   app.get('/health/live', (c) => c.json({ live: true }))
   app.get('/health', (c) => {
@@ -81,7 +81,7 @@ function addHealth(app: Hono<Env>, host: AgentHost): void {
   })
 }
 
-/** A reader that comes back says what it had; one that begins says where. @throws Problem */
+/** Where to start: after `Last-Event-ID` of a reader that reconnects, else where the query says. @throws Problem */
 function firstSeq(last: string | undefined, from: string | undefined): number {
   for (const text of [last, from]) {
     if (text !== undefined && !/^\d{1,15}$/.test(text)) throw new Problem(400, 'SEQ_INVALID', 'Last-Event-ID and from are the seq of an event: 0, 1, 2, …')

@@ -1,9 +1,12 @@
 import { type Script, lastUser, toolResults } from '@headrace/model-server'
 
-/** Milliseconds before each piece of an answer, so that one sees it stream. */
+/** Milliseconds before each piece of an answer, so that the streaming can be seen. */
 const DELAY = 20
 
-/** A model that writes down what it is told: a function of the conversation, so that a host that was killed gets the continuation. */
+/**
+ * A model that writes down what it is told: a function of the conversation, so that a host continues correctly after a
+ * kill.
+ */
 export const script: Script = (body) => {
   const told = lastUser(body)
   const written = toolResults(body).filter(({ name }) => name === 'write').length

@@ -4,7 +4,7 @@ import type { Agent } from '@headrace/agent'
 export class Seat {
   readonly agent: Agent
   readonly user: string
-  /** Aborted when the session was given back: streams of its events end. */
+  /** Aborted when the session is closed: streams of its events end. */
   readonly gone = new AbortController()
   private users = 0
   private timer: NodeJS.Timeout | undefined
@@ -19,7 +19,7 @@ export class Seat {
     this.rest()
   }
 
-  /** Keeps the session here until the call that is returned. */
+  /** Keeps the session open until the returned function is called. */
   use(): () => void {
     clearTimeout(this.timer)
     this.users++

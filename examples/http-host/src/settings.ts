@@ -7,18 +7,18 @@ import type { Config } from './config.ts'
 import type { HttpConfig } from './http.ts'
 import { script } from './script.ts'
 
-/** What the environment says of this app. */
+/** The app's settings from the environment. */
 export interface Settings {
   readonly http: Partial<HttpConfig>
   readonly headrace: HeadraceConfig
   readonly agents: Partial<Config> & Pick<Config, 'users' | 'workspaces'>
-  /** What to say at the start. */
+  /** Text to print at the start. */
   readonly note?: string
-  /** Takes away what was made for this run. */
+  /** Removes what was made for this run. */
   readonly cleanUp: () => void
 }
 
-/** Users of the scripted model, whose tokens everybody knows. */
+/** Users of the scripted model, with public tokens. */
 const DEMO_USERS = { alice: 'alice-token', bob: 'bob-token' }
 
 /** @throws TypeError that names the variable */
@@ -40,9 +40,9 @@ function parts(data: string, model: string, baseURL: string | undefined, users: 
     headrace: {
       model, baseURL,
       store: { directory: join(data, 'sessions') },
-      // A shell can go where its process can; the others stay in the folder they are given.
+      // A shell can go where its process can; the other tools stay in their folder.
       tools: { tools: ['read', 'write', 'edit', 'list', 'glob', 'grep'] },
-      // Both look above a user's folder, and into the home of whoever runs this.
+      // Both read above a user's folder, and in the home of the user that runs this process.
       agentsMd: false,
       skills: false,
       instructions: 'You keep notes for a person, in the folder you are given.',

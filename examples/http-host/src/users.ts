@@ -3,7 +3,7 @@ import type { Config } from './config.ts'
 
 const digestOf = (token: string): string => createHash('sha256').update(token).digest('base64')
 
-/** Who a bearer token belongs to. Looked up by digest, so that the time it takes tells nothing of any token. */
+/** Who a bearer token belongs to. Looked up by digest, so that timing reveals nothing about tokens. */
 export class Users {
   private readonly byDigest: ReadonlyMap<string, string>
 

@@ -18,7 +18,7 @@ const ctx = new Context()
 await ctx.plugin(headrace, {
   model: 'main/large',
   providers: { main: { baseURL: server.url }, spare: { baseURL: server.url } },
-  // Twice on its own model, then the others, in their order.
+  // Two attempts on its own model, then the others in order.
   retry: { attempts: 2, base: 50, substitutes: ['spare/medium', 'spare/small'] },
 })
 const agent = await ctx.agents.create({ cwd: root })
@@ -36,7 +36,7 @@ for (const prompt of ['Are you there?', 'This is long.', 'And now?']) {
 await ctx.fiber.dispose()
 await server.close()
 
-// Which of them sent a request, from the log alone; what stands between is the same for all.
+// Which model each request went to, from the log alone.
 const command = join(dirname(createRequire(import.meta.url).resolve('headrace/package.json')), 'bin', 'headrace.js')
 for (const request of ['1.1.1', '1.1.3', '1.1.4', '2.2.2', '3.1.1']) {
   say(`\n$ headrace explain last ${request}`)
