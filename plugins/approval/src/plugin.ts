@@ -23,7 +23,7 @@ interface Remembered {
 /** Judges calls by rules, and remembers answers. @throws ApprovalError for an invalid rule */
 export async function apply(ctx: Context, given: Partial<Config> = {}): Promise<void> {
   const config = Config(given)
-  const approval = new Approval(config)
+  const approval = new Approval(config, (id) => ctx.agents.get(id))
   ctx.on('tools/pre-execute', async (agent, _turn, call, next) => approval.judge(agent, call, await next()))
   ctx.on('tools/execute', async (agent, _turn, call, next) => await approval.isAsJudged(agent, call)
     ? next()
@@ -42,12 +42,15 @@ class Approval {
   /** Settles when the newest answer for a folder is stored: the next call depends on it. */
   keeping: Promise<void> = Promise.resolve()
   private readonly config: Config
+  private readonly agentOf: (session: string) => Agent | undefined
   private readonly rules: Readonly<Record<'allow' | 'ask' | 'deny', readonly Rule[]>>
   /** Where the path of a call led when a rule allowed it. */
   private readonly led = new WeakMap<ToolCall, string>()
 
-  constructor(config: Config) {
+  /** @param agentOf the agent that lives here for a session */
+  constructor(config: Config, agentOf: (session: string) => Agent | undefined) {
     this.config = config
+    this.agentOf = agentOf
     const parse = (texts: readonly string[]): readonly Rule[] => texts.map((text) => parseRule(text, config))
     this.rules = { allow: parse(config.allow), ask: parse(config.ask), deny: parse(config.deny) }
   }
@@ -105,10 +108,12 @@ class Approval {
   /** The remembered answer that allows a call, as the log names it. */
   private async rememberedFor(agent: Agent, judged: JudgedCall): Promise<string | undefined> {
     const folder = await realpath(agent.cwd)
-    for (const { answer, remember } of agent.remembered) {
-      const kept = rememberedOf(remember)
-      const isHere = answer === 'allow' && kept?.scope === 'session' && kept.folder === folder
-      if (isHere && this.allows(kept.rule, judged)) return `${kept.rule}, remembered for the session`
+    for (const one of [agent, ...makersOf(agent, this.agentOf)]) {
+      for (const { answer, remember } of one.remembered) {
+        const kept = rememberedOf(remember)
+        const isHere = answer === 'allow' && kept?.scope === 'session' && kept.folder === folder
+        if (isHere && this.allows(kept.rule, judged)) return `${kept.rule}, remembered for the session${one === agent ? '' : ` ${one.id}`}`
+      }
     }
     await this.keeping
     for (const rule of await this.folders.of(folder)) if (this.allows(rule, judged)) return `${rule}, remembered for the folder`
@@ -129,6 +134,24 @@ class Approval {
     const folder = await realpath(cwd)
     const scopes = await this.folders.canKeep(cwd) ? ['session', 'folder'] as const : ['session'] as const
     return scopes.map((scope) => ({ answer: 'allow', label: `allow ${rule} from now on, in this ${scope}`, remember: { rule, scope, folder } }))
+  }
+}
+
+/**
+ * Agents that this one works for, nearest first: what a person allows them for their session holds for whoever does a part of their work in
+ * the same folder. Only those that live here and whose own log names it: any log may say that it stands under another.
+ */
+function makersOf(agent: Agent, agentOf: (session: string) => Agent | undefined): readonly Agent[] {
+  const makers: Agent[] = []
+  for (let child = agent; ;) {
+    const { under } = child.session.origin ?? {}
+    const maker = under && agentOf(under.session)
+    if (!maker || maker === agent || makers.includes(maker)) return makers
+    const from = Math.max(maker.session.first, under.call.assistant)
+    const isNamed = [...maker.session.events(from)].some(({ type, data }) => type === 'agent/child' && data.session === child.id)
+    if (!isNamed) return makers
+    makers.push(maker)
+    child = maker
   }
 }
 

@@ -20,8 +20,12 @@ type Found = readonly (readonly [file: string, read: Read])[]
 
 /** Bytes of a file of an agent. */
 const MAX_SIZE = 200_000
-/** Files of one folder that are read. */
+/** Files of one root that are read. */
 const MAX_FILES = 500
+/** Folders of one root that are looked into, and how deep they stand in each other: groups of agents. */
+const MAX_FOLDERS = 100
+const MAX_DEPTH = 4
+const FILE = /^[^.].*\.md$/i
 /** The resolution of a folder's time, in milliseconds: names may be added without a change of it. */
 const SETTLED = 50
 
@@ -50,9 +54,8 @@ export class AgentLibrary {
   /** The agents for a folder now; the first file with a name wins. The same object where nothing changed. */
   async look({ cwd }: Pick<Agent, 'cwd'>): Promise<Definitions> {
     const found: [string, Read][] = []
-    for (const folder of this.rootsOf(cwd)) {
-      for (const { name } of (await this.list(folder)).slice(0, MAX_FILES)) {
-        const file = join(folder, name)
+    for (const root of this.rootsOf(cwd)) {
+      for (const file of (await this.filesIn(root)).slice(0, MAX_FILES)) {
         const read = await this.read.look(file)
         if (read) found.push([file, read])
       }
@@ -75,6 +78,38 @@ export class AgentLibrary {
     ]
   }
 
+  /** Files of a root, folder by folder; those of a folder come before those of the folders in it. */
+  private async filesIn(root: string): Promise<readonly string[]> {
+    const [files, seen] = [[] as string[], new Set<string>()]
+    let level: readonly string[] = [root]
+    for (let depth = 0; depth < MAX_DEPTH; depth++) {
+      const next: string[] = []
+      for (const folder of level) {
+        const entries = await this.list(folder)
+        if (entries.length === 0) continue
+        // A link may lead back to a folder that was looked into.
+        const real = await this.files.realpath(folder).catch(() => folder)
+        if (seen.has(real) || seen.size >= MAX_FOLDERS) continue
+        seen.add(real)
+        for (const { name, kind } of entries) {
+          const path = join(folder, name)
+          if (kind !== 'folder' && FILE.test(name)) files.push(path)
+          else if (kind === 'folder' || this.isFolder(path)) next.push(path)
+        }
+      }
+      level = next
+    }
+    return files
+  }
+
+  private isFolder(link: string): boolean {
+    try {
+      return this.files.stat(link)?.kind === 'folder'
+    } catch {
+      return false
+    }
+  }
+
   private async list(folder: string): Promise<readonly FolderEntry[]> {
     try {
       const status = this.files.stat(folder)
@@ -82,13 +117,19 @@ export class AgentLibrary {
       const known = this.lists.get(folder)
       if (known && isSameStamp(status.stamp, known.stamp)) return known.entries
       const isSettled = Date.now() - status.changed > SETTLED
-      const entries = (await this.files.list(folder)).filter(({ name, kind }) => /^[^.].*\.md$/i.test(name) && kind !== 'folder')
+      const entries = (await this.files.list(folder)).filter(({ name, kind }) => isCandidate(name, kind))
       this.lists.set(folder, { stamp: isSettled ? status.stamp : undefined, entries })
       return entries
     } catch {
       return []
     }
   }
+}
+
+/** Files of agents, and what may be a folder of them. */
+function isCandidate(name: string, kind: FolderEntry['kind']): boolean {
+  if (kind === 'folder' || kind === 'link') return !name.startsWith('.') && name !== 'node_modules'
+  return FILE.test(name)
 }
 
 function definitionsOf(found: Found): Definitions {

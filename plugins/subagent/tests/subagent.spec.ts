@@ -1,7 +1,12 @@
+import { symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { nodeFiles } from '@headrace/files'
 import type { Context } from 'cordis'
 import { stopClock } from '@headrace/testing/clock'
 import { gate } from '@headrace/testing/gate'
 import { describe, expect, it } from 'vitest'
+import * as subagent from '../src/index.ts'
+import { AgentLibrary } from '../src/library.ts'
 import { type Answers, childrenOf, expectSound, folder, logOf, resultsIn, setup, task, tools } from './kit.ts'
 
 /** The agent gives each prompt `a, b` to a subagent a word, and says what came back; a subagent says its word. */
@@ -210,6 +215,25 @@ describe('an agent that a file defines', () => {
     const [id] = await childrenOf(h.store)
     expect(await h.store.card(id!)).toMatchObject({ title: 'A review' })
     await h.dispose()
+  })
+
+  it('may stand in a folder of its root, four deep: those nearer to the root come first, hidden ones do not count, and links may lead in a circle', async () => {
+    const cwd = folder({
+      '.claude/agents/team/reviewer.md': file('reviewer'), '.claude/agents/a/b/c/deep.md': file('deep'), '.claude/agents/a/b/c/d/deeper.md': file('deeper'),
+      '.claude/agents/tester.md': file('tester'), '.claude/agents/team/tester.md': file('tester', 'model: other/x\n'),
+      '.claude/agents/.git/hidden.md': file('hidden'), '.claude/agents/node_modules/x/theirs.md': file('theirs'), 'shared/linked.md': file('linked'),
+    })
+    symlinkSync('../../shared', join(cwd, '.claude/agents/shared'))
+    symlinkSync('..', join(cwd, '.claude/agents/a/up'))
+    const library = new AgentLibrary(subagent.Config({ user: false }), nodeFiles)
+    const { byName, problems } = await library.look({ cwd })
+    expect([...byName.keys()]).toEqual(['deep', 'linked', 'reviewer', 'tester'])
+    expect(byName.get('tester')!.model).toBeUndefined()
+    expect(problems).toEqual([{ file: join(cwd, '.claude/agents/team/tester.md'), problem: expect.stringContaining('has its name') as string }])
+    expect((await library.look({ cwd })).byName).toBe(byName)
+    // What comes into a folder is there at the next look.
+    writeFileSync(join(cwd, '.claude/agents/team/late.md'), file('late'))
+    expect([...(await library.look({ cwd })).byName.keys()]).toContain('late')
   })
 
   it('is driven with the model of its file, by its whole or its short name; else as its agent is', async () => {

@@ -105,6 +105,24 @@ describe('bash { background }', () => {
     expect((await texts(made)).slice(1)).toEqual(['ready\n[b1 is gone: it ended with the former life of this agent]', expect.stringContaining('There is no command "b1"')])
   })
 
+  it('of the parent belongs to it: a fork is told so, leaves it running, and counts on from it', async () => {
+    const made = await app([START(SERVER)], [['background', { id: 'b1', stop: true }], ['background', { id: 'b1' }], START('true')])
+    await made.run('Start it.')
+    const pid = await pidIn(made)
+    const { output } = (await results(made))[0]!.details as { output: string }
+    await until(() => existsSync(output) && readFileSync(output, 'utf8') === 'ready\n')
+    const fork = await made.ctx.agents.fork(made.agent.id, { id: 'fork' })
+    await fork.prompt('And now?').result
+    expect(JSON.stringify(made.requests[2]!.messages)).toContain(`b1 belongs to the session that this one was forked from; its output is in ${output}`)
+    const said = fork.session.entries().flatMap(({ message }) => (message.role === 'tool' ? [textOf(message.content[0])] : []))
+    expect(said.slice(1)).toEqual([
+      'ready\n[b1 belongs to the session that this one was forked from]', expect.stringContaining('There is no command "b1"'), expect.stringContaining('[Runs in the background as b2:'),
+    ])
+    expect(isRunning(pid)).toBe(true)
+    expect(JSON.stringify(made.requests)).not.toContain('b1 is gone')
+    await fork.dispose()
+  })
+
   it('is refused where very many run', async () => {
     const made = await app([...Array.from({ length: 21 }, () => START('sleep 100'))])
     await made.run('Start them.')

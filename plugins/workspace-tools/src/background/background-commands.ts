@@ -2,7 +2,7 @@ import type { Agent } from '@headrace/agent'
 import { cutAfter, shownName } from '@headrace/files'
 import { WorkspaceError } from '../error.ts'
 import { endGroups } from '../process-group.ts'
-import { type LostCommand, lostCommands } from './lost-commands.ts'
+import { type LostCommand, lostCommands, lostText } from './lost-commands.ts'
 import { BackgroundCommand, type BackgroundOptions, type CommandExit, type Wake } from './background-command.ts'
 import { outputFolder, outputsIn, sweepOutputs } from './output-file.ts'
 
@@ -40,11 +40,14 @@ export class BackgroundCommands {
   private readonly lost: Map<string, LostCommand>
   private isBound = false
   private next: number | undefined
+  /** The highest number of a command that the model may still speak of: no other gets it. */
+  private readonly highest: number
 
   constructor(agent: Pick<Agent, 'session'>) {
     this.folder = outputFolder(agent.session.id)
     // Read now, before the agent has commands of its own.
     this.lost = new Map(lostCommands(agent))
+    this.highest = Math.max(0, ...[...this.lost.keys()].map((id) => Number(id.slice(1))))
   }
 
   get(id: string): BackgroundCommand | undefined {
@@ -57,7 +60,7 @@ export class BackgroundCommands {
     if (running.length >= MAX_RUNNING) throw new WorkspaceError('COMMAND_INVALID', `${MAX_RUNNING} commands run in the background already: ${running.map(({ id }) => id).join(', ')}; stop one first.`)
     this.bind(agent, unloaded)
     void sweepOutputs()
-    this.next ??= Math.max(0, ...outputsIn(this.folder))
+    this.next ??= Math.max(this.highest, ...outputsIn(this.folder))
     const started = await BackgroundCommand.start(`b${++this.next}`, command, { ...options, folder: this.folder })
     this.commands.set(started.id, started)
     if (wake) started.onChange = () => wakeFor(started, wake, agent)
@@ -92,7 +95,7 @@ export class BackgroundCommands {
 
   /** A line for each command that the model should know of. */
   states(): readonly string[] {
-    const lost = [...this.lost.values()].map(({ id, file }) => `${id} is gone: it ended with the former life of this agent; its output is in ${file}`)
+    const lost = [...this.lost.values()].map((command) => `${command.id} ${lostText(command)}; its output is in ${command.file}`)
     return [...lost, ...[...this.commands.values()].map(stateOf)]
   }
 }

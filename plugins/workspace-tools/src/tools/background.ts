@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { OutcomeInput } from '@headrace/agent'
 import { type BackgroundCommands, backgroundState, commandsOf, exitText } from '../background/background-commands.ts'
+import { lostText } from '../background/lost-commands.ts'
 import { endOfFile } from '../background/output-file.ts'
 import type { Config } from '../config.ts'
 import { WorkspaceError } from '../error.ts'
@@ -65,5 +66,5 @@ async function lookAtLost(id: string, commands: BackgroundCommands, { maxOutput 
   const output = await endOfFile(lost.file, maxOutput)
   commands.forget(id)
   const shown = output === undefined ? '[Its output is gone, too.]\n' : cleanText(output === '' || output.endsWith('\n') ? output : `${output}\n`)
-  return { content: `${shown}[${id} is gone: it ended with the former life of this agent]`, details: { id, output: lost.file } }
+  return { content: `${shown}[${id} ${lostText(lost)}]`, details: { id, output: lost.file } }
 }
