@@ -20,6 +20,8 @@ interface Remembered {
   readonly folder: string
 }
 
+const LABELS: Readonly<Record<Remembered['scope'], string>> = { session: 'session and its subagents', folder: 'folder' }
+
 /** Judges calls by rules, and remembers answers. @throws ApprovalError for an invalid rule */
 export async function apply(ctx: Context, given: Partial<Config> = {}): Promise<void> {
   const config = Config(given)
@@ -133,7 +135,7 @@ class Approval {
     const rule = `${tool}(${inner})`
     const folder = await realpath(cwd)
     const scopes = await this.folders.canKeep(cwd) ? ['session', 'folder'] as const : ['session'] as const
-    return scopes.map((scope) => ({ answer: 'allow', label: `allow ${rule} from now on, in this ${scope}`, remember: { rule, scope, folder } }))
+    return scopes.map((scope) => ({ answer: 'allow', label: `allow ${rule} from now on, in this ${LABELS[scope]}`, remember: { rule, scope, folder } }))
   }
 }
 

@@ -135,6 +135,28 @@ describe('a remembered answer', () => {
     await fork.dispose()
   })
 
+  it('for the session holds for those who do a part of its work in its folder, and the log says whose it is; for no other', async () => {
+    const call = ['bash', 'npm test'] as const
+    const made = await app({}, [call, 'ok', call, 'ok', call, 'ok', call, 'ok', call])
+    await run(made, 'allow', 'session')
+    const { agent, ctx } = made
+    const assistant = [...agent.session.events()].find(({ type }) => type === 'assistant/message')!.seq
+    const decidedIn = async (parent: typeof agent, { cwd = made.cwd, named = true } = {}): Promise<readonly [typeof agent, readonly string[]]> => {
+      const child = await ctx.agents.create({ cwd, model: 'scripted/model', under: { session: parent.id, call: { assistant, index: 0 } } })
+      if (named) parent.session.append({ type: 'agent/child', data: { assistant, index: 0, session: child.id } })
+      child.session.on('event', ({ seq, type }) => void (type === 'question/asked' && void child.answer(seq, 'deny')))
+      await child.prompt('Go.').result
+      const decided = [...child.session.events()].flatMap(({ type, data }) => (type === 'approval/decided' ? [data.rule] : type === 'question/asked' ? ['asked'] : []))
+      return [child, decided]
+    }
+    const [child, decided] = await decidedIn(agent)
+    expect(decided).toEqual(['approval/bash(npm test), remembered for the session test'])
+    expect((await decidedIn(child))[1]).toEqual(decided)
+    expect((await decidedIn(agent, { cwd: folder() }))[1]).toEqual(['asked'])
+    // Any log may say that it stands under another.
+    expect((await decidedIn(agent, { named: false }))[1]).toEqual(['asked'])
+  })
+
   it('does not hold where the session goes on in another folder', async () => {
     const made = await app({}, [['bash', 'npm test'], 'ok', ['bash', 'npm test']])
     await run(made, 'allow', 'session')
