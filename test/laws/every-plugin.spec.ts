@@ -107,8 +107,8 @@ describe('The laws hold with every shipped plugin loaded, in any load order', ()
     })
     const names = (at: number): readonly string[] => made.requests.at(at)!.tools!.map(({ name }) => name)
     for (const item of shipped.slice(1)) {
-      const [part, config] = [item].flat() as [Plugin & { readonly name: string }, unknown]
-      const [runtime] = [...made.ctx.registry.values()].filter(({ callback }) => callback === (part as { readonly apply?: unknown }).apply || callback === part)
+      const [part, config] = [item].flat() as [Plugin & { readonly name: string; readonly apply?: unknown }, unknown]
+      const runtime = [...made.ctx.registry.values()].find(({ callback }) => callback === part.apply || callback === part)
       leave = async () => void await Promise.all([...runtime!.fibers].map((fiber) => fiber.dispose()))
       expect(await made.run(`Without ${part.name}.`), part.name).toMatchObject({ reason: 'done' })
       const [whole, without] = [names(-2), names(-1)]

@@ -141,7 +141,8 @@ describe('a remembered answer', () => {
     await run(made, 'allow', 'session')
     const { agent, ctx } = made
     const assistant = [...agent.session.events()].find(({ type }) => type === 'assistant/message')!.seq
-    const decidedIn = async (parent: typeof agent, { cwd = made.cwd, named = true } = {}): Promise<readonly [typeof agent, readonly string[]]> => {
+    type Decided = readonly [child: typeof agent, decided: readonly string[]]
+    const decidedIn = async (parent: typeof agent, { cwd = made.cwd, named = true } = {}): Promise<Decided> => {
       const child = await ctx.agents.create({ cwd, model: 'scripted/model', under: { session: parent.id, call: { assistant, index: 0 } } })
       if (named) parent.session.append({ type: 'agent/child', data: { assistant, index: 0, session: child.id } })
       child.session.on('event', ({ seq, type }) => void (type === 'question/asked' && void child.answer(seq, 'deny')))

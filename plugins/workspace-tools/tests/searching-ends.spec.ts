@@ -2,6 +2,9 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync } from 'node:f
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { ToolRun } from '@headrace/agent'
+import { textOf } from '@headrace/message'
+import * as workspaceTools from '@headrace/plugin-workspace-tools'
+import { harness } from '@headrace/testing'
 import { describe, expect, it } from 'vitest'
 import { inFolder } from '../src/file.ts'
 import { Workspace } from '../src/workspace.ts'
@@ -41,6 +44,18 @@ describe('a search whose time is up', () => {
     expect(await text('read', { path: 'a.txt' })).toMatch(/^1\tone\n[^]*\n4000\tone\n\[Ended in line 4001, of which \d+ characters had been read: the time was up\./)
     expect(await call('read', { path: 'a.txt', offset: 9_000 })).toMatchObject({ error: true, content: expect.stringContaining('the time was up') })
   })
+})
+
+it('a search that the loop ends for its time is done, and says why: its word for that is known here', async () => {
+  const cwd = folder()
+  put(cwd, { 'a.txt': 'some line\n'.repeat(1_000) })
+  truncateSync(join(cwd, 'a.txt'), 200_000_000_000)
+  const script = [{ calls: [{ name: 'grep', arguments: { pattern: 'absent' } }] }, 'ok']
+  const made = await harness({ plugins: [[workspaceTools, {}]], agent: { cwd }, settings: { toolTimeout: 50 }, script })
+  await made.run('Search.')
+  const [result] = (await made.events()).flatMap((event) => (event.type === 'tool/result' ? [event.data] : []))
+  expect([result!.outcome, textOf(result!.message.content[0])]).toEqual(['done', expect.stringContaining('the time was up')])
+  await made.dispose()
 })
 
 describe('names with brackets', () => {
