@@ -117,7 +117,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
     expect(ran).not.toHaveBeenCalled()
     return app
   },
-  'Behind a result: tools/post-execute': async (plugin) => {
+  'After a result: tools/post-execute': async (plugin) => {
     const serve = tool('serve', ({ port }) => port === 80 ? 'Error: EADDRINUSE' : 'listening')
     const app = await start(plugin, { plugins: [serve], script: [{ calls: [{ name: 'serve', arguments: { port: 80 } }, { name: 'serve', arguments: { port: 81 } }] }, 'ok'] })
     await app.run('Go')

@@ -229,7 +229,7 @@ export const SHOWINGS: Readonly<Record<string, Showing>> = {
     expect(existsSync(join(cwd, `${agent.id}.jsonl`))).toBe(true)
     await ctx.fiber.dispose()
   },
-  'docs/guide.md#In an app that you have': servesUsers,
+  'docs/guide.md#In an existing app': servesUsers,
   'docs/plugins.md#For one agent': async (block, stage) => {
     await show(block, stage)
     const other = await stage.app.ctx.agents.create({ model: 'scripted/model' })

@@ -45,7 +45,7 @@ async function main(): Promise<number> {
   process.on('SIGINT', () => undefined).on('SIGTERM', () => running?.kill('SIGTERM'))
   try {
     await demo(project)
-    say('\nDone: the test is mended, and every request is proved from the log. The shop and its log are deleted again.')
+    say('\nDone: the test is fixed, and every request is verified from the log. The shop and its log are deleted again.')
     return 0
   } catch (error) {
     process.stderr.write(`demo: ${error instanceof Error ? error.message : String(error)}\n`)

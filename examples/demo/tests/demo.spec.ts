@@ -90,7 +90,7 @@ describe('the script', () => {
     await server.close()
   })
 
-  it('the project\'s tests fail until the bug is mended', () => {
+  it('the project\'s tests fail until the bug is fixed', () => {
     expect(project.read('cart.js')).toContain(BUG)
     expect(project.passes()).toBe(false)
   })
