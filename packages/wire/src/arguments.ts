@@ -28,8 +28,11 @@ function parsed(text: string): JsonObject | undefined {
   }
 }
 
-/** The text of arguments, in whatever form a server streams them; an object as its JSON. */
+/**
+ * The text of arguments, in whatever form a server streams them; an object as its JSON. A piece may end within a
+ * character (see `Halves`).
+ */
 export function argumentsText(value: unknown): string {
-  if (typeof value === 'string') return value.toWellFormed()
-  return value === undefined || value === null ? '' : JSON.stringify(value).toWellFormed()
+  if (typeof value === 'string') return value
+  return value === undefined || value === null ? '' : JSON.stringify(value)
 }

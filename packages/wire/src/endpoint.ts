@@ -6,6 +6,7 @@ import type { Mapping } from './conversation.ts'
 import { type Traits, familyOf } from './families/index.ts'
 import { fieldsOf } from './family.ts'
 import { toModelError } from './failure.ts'
+import { Halves } from './halves.ts'
 import type { Connections } from './http.ts'
 import { mappingOf } from './mapping.ts'
 import { Secrets } from './secrets.ts'
@@ -121,17 +122,18 @@ async function* stream(
 /** An answer is complete once it has a stop reason; errors after that are ignored. */
 async function* answer(endpoint: Endpoint, mapping: Mapping, events: AsyncIterator<Parameters<ReturnType<typeof reading>['read']>[0]>, watch: Watch): AsyncGenerator<Chunk> {
   const reader = reading(endpoint, mapping)
+  const halves = new Halves()
   try {
     while (!reader.over) {
       const next = await watch.race(events.next())
       if (next.done) break
-      yield* reader.read(fieldsOf(next.value))
+      yield* reader.read(fieldsOf(next.value)).flatMap((chunk) => halves.read(chunk))
     }
   } catch (error) {
     if (!reader.finished || watch.error?.failure.kind === 'aborted') throw error
   }
   if (!reader.finished) throw new ModelError({ kind: 'network', message: `the answer of ${endpoint.name} ended without a finish: it was cut off` })
-  yield* reader.end()
+  yield* reader.end().flatMap((chunk) => halves.read(chunk))
 }
 
 function reading({ traits }: Endpoint, mapping: Mapping): ReturnType<ReturnType<typeof familyOf>['reader']> {

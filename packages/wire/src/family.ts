@@ -78,6 +78,11 @@ export function textField(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value.toWellFormed() : undefined
 }
 
+/** The same, as a piece of a longer text: it may begin or end within a character (see `Halves`). */
+export function pieceField(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
 /** A number of tokens, in any form that servers send. */
 export function countField(...values: readonly unknown[]): number | undefined {
   const numbers = values.map((value) => (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : value))

@@ -1,6 +1,6 @@
 import { type Adapter, type AdapterTools, ModelError } from '@headrace/agent'
 import { type AdapterRecord, type CallConfig, type Chunk, type JsonObject, type Request, digestOf } from '@headrace/message'
-import { BadResponse, type Clocks, DEFAULT_CLOCKS, Secrets, Watch, mappingOf, toModelError } from '@headrace/wire'
+import { BadResponse, type Clocks, DEFAULT_CLOCKS, Halves, Secrets, Watch, mappingOf, toModelError } from '@headrace/wire'
 import { providerOptions, toCall } from './call.ts'
 import { ChunkReader } from './chunks.ts'
 import { type KnownModel, type ModelSource, modelOf } from './model.ts'
@@ -59,11 +59,12 @@ async function* stream(source: ModelSource, options: AiSdkOptions, request: Requ
     if (sent !== undefined) yield { type: 'wire', digest: sent, adapter }
     const reader = (await watch.race(result)).stream.getReader()
     const chunks = new ChunkReader(request.tools ?? [], options.warn ?? (() => {}))
+    const halves = new Halves()
     for (;;) {
       const { done, value } = await watch.race(reader.read())
       if (done) break
       watch.heard()
-      yield* chunks.read(value as StreamPart)
+      yield* chunks.read(value as StreamPart).flatMap((chunk) => halves.read(chunk))
     }
     if (!chunks.finished) throw new ModelError({ kind: 'network', message: `the answer of ${provider} ended without a finish: it was cut off` })
   } catch (error) {

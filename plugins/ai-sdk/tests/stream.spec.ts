@@ -32,6 +32,13 @@ describe('the parts of any AI SDK model', () => {
     ])
   })
 
+  it('are whole characters, also where a delta ends within one', async () => {
+    const { chunks } = await chunksOf(
+      { type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', delta: 'a\ud83d' }, { type: 'text-delta', id: 't', delta: '\ude00b' }, { type: 'text-end', id: 't' },
+    )
+    expect(chunks.slice(0, -1)).toEqual([{ type: 'text', text: 'a' }, { type: 'text', text: '😀b' }])
+  })
+
   it('give a call without deltas, with deltas, and with deltas that are no JSON, each once', async () => {
     const { chunks } = await chunksOf(
       { type: 'tool-call', toolCallId: 'a', toolName: 'f', input: '{"x":1}', providerMetadata: { acme: { s: 1 } } },

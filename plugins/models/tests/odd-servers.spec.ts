@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import type { Chunk } from '@headrace/message'
 import { saysOverflow, windowIn } from '@headrace/wire'
-import { collect, failed, rawServer, text } from '@headrace/testing/adapter'
+import { collect, failed, rawServer, request, text } from '@headrace/testing/adapter'
 import { describe, expect, it } from 'vitest'
 import { endpoint, eventText } from './help.ts'
 
@@ -180,4 +180,64 @@ describe('an overflow in other words', () => {
 
   it.each(['Too many tokens, please wait before trying again.', 'max_tokens is too large: 100000. This model supports at most 16384 completion tokens.', 'Too many tokens per day'])(
     'and not: %s', (words) => expect(saysOverflow(words)).toBe(false))
+})
+
+describe('a character cut in two', () => {
+  const [high, low] = ['\ud83d', '\ude00']
+  const reasons = { 'openai-chat': chat({}, { finish_reason: 'stop' }), 'openai-responses': typed('response.completed', { response: { status: 'completed' } }), anthropic: typed('message_delta', { delta: { stop_reason: 'end_turn' } }), google: google([], { finishReason: 'STOP' }) } as const
+  const said = {
+    'openai-chat': (piece: string) => chat({ content: piece }),
+    'openai-responses': (piece: string) => typed('response.output_text.delta', { output_index: 0, delta: piece }),
+    anthropic: (piece: string) => typed('content_block_delta', { index: 0, delta: { type: 'text_delta', text: piece } }),
+    google: (piece: string) => google([{ text: piece }]),
+  } as const
+
+  it.each(['openai-chat', 'openai-responses', 'anthropic', 'google'] as const)('is whole again, of %s, and no chunk has half of it', async (protocol) => {
+    const chunks = await answer([...[`a${high}`, `${low}b${high}`, low, 'c'].map((piece) => said[protocol](piece)), reasons[protocol]], protocol)
+    expect(text(chunks)).toBe('a😀b😀c')
+    for (const chunk of chunks) if (chunk.type === 'text') expect(chunk.text.isWellFormed()).toBe(true)
+  })
+
+  it('in reasoning, in arguments, and in details that go back', async () => {
+    const detail = (piece: string): object => ({ reasoning_details: [{ type: 'reasoning.text', index: 0, text: piece }] })
+    const chunks = await answer([
+      chat({ reasoning_content: `r${high}`, ...detail(`r${high}`) }), chat({ reasoning_content: low, ...detail(low) }),
+      call(named('a', `{"x":"${high}`, { index: 0, id: 'i' }), named('b', `{"y":"${high}`, { index: 1, id: 'j' })),
+      call({ index: 0, function: { arguments: `${low}"}` } }, { index: 1, function: { arguments: `${low}"}` } }), calls,
+    ])
+    expect(chunks.flatMap((chunk) => chunk.type === 'reasoning' ? chunk.text : []).join('')).toBe('r😀')
+    expect(callsIn(chunks)).toEqual(['a {"x":"😀"}', 'b {"y":"😀"}'])
+    expect(chunks).toContainEqual(expect.objectContaining({ metadata: { chat: { reasoning_details: [{ type: 'reasoning.text', index: 0, text: 'r😀' }] } } }))
+  })
+
+  it('half of it alone is U+FFFD: between others, and at the end', async () => {
+    expect(text(await answer([`a${high}`, 'b', `${low}c${high}`].map(said['openai-chat']).concat(stop)))).toBe('a\ufffdb\ufffdc\ufffd')
+  })
+})
+
+describe('a tool’s name in pieces', () => {
+  const tools = ['get', 'get_weather', 'set'].map((name) => ({ name, description: name, parameters: { type: 'object' } }))
+  const item = (name: string | undefined, args: string | undefined, more: object): object => (
+    { ...more, function: { name, arguments: args } })
+  const at = { index: 0, id: 'i' }
+
+  it.each<[string, readonly object[], readonly string[]]>([
+    ['is joined', [item('get_', '', at), item('weather', '', { index: 0 }), item(undefined, '{}', { index: 0 })], ['get_weather {}']],
+    ['is joined, the id in each piece', [item('get_', '', at), item('weather', '{}', at)], ['get_weather {}']],
+    ['is joined where no tool has it', [item('fo', '', at), item('o', '{}', { index: 0 })], ['foo {}']],
+    ['is joined without an index', [item('get_', '', { id: 'i' }), item('weather', '{}', { id: 'i' })], ['get_weather {}']],
+    ['is joined without index and id', [item('get_', '', {}), item('weather', '{}', {})], ['get_weather {}']],
+    ['is joined where a tool has its beginning for a name', [item('get', '', at), item('_weather', '{}', { index: 0 })], ['get_weather {}']],
+    ['that grows from piece to piece is the newest', [item('get_', '', at), item('get_weather', '{}', { index: 0 })], ['get_weather {}']],
+    ['that is repeated is the same', [item('get', '{', at), item('get', '}', { index: 0 }), item('get', '', at)], ['get {}']],
+    ['that is repeated with a new id is another call', [item('get', '{}', at), item('get', '{}', { index: 0, id: 'j' })], ['get {}', 'get {}']],
+    ['of a tool stays, whatever else is named', [item('get', '{', at), item('set', '}', { index: 0 })], ['get {}']],
+    ['without arguments', [item('get_', undefined, at), item('weather', undefined, { index: 0 })], ['get_weather ']],
+  ])('%s', async (_, items, found) => {
+    const adapter = endpoint(await server([...items.map((one) => call(one)), calls]))
+    const chunks = await collect(adapter, request(undefined, { tools }))
+    const names: string[] = []
+    for (const chunk of chunks) if (chunk.type === 'tool-call' && chunk.name !== undefined) names[chunk.index] = chunk.name
+    expect(callsIn(chunks.map((chunk) => chunk.type === 'tool-call' ? { ...chunk, name: names[chunk.index]! } : chunk))).toEqual(found)
+  })
 })

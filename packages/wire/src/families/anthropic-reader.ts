@@ -1,6 +1,6 @@
 import type { Chunk, JsonObject, ToolSchema, Usage } from '@headrace/message'
 import { argumentsText } from '../arguments.ts'
-import { type AnswerReader, Told, countField, fieldsOf, isRecord, textField } from '../family.ts'
+import { type AnswerReader, Told, countField, fieldsOf, isRecord, pieceField, textField } from '../family.ts'
 import { finishOf } from '../finish.ts'
 import { ownName } from '../ids.ts'
 
@@ -71,7 +71,7 @@ export class AnthropicReader implements AnswerReader {
     const type = textField(block['type']) ?? ''
     const open: Open = { type, call: type === 'tool_use' ? this.calls++ : -1, input: argumentsText(block['input']), sent: false, signature: textField(block['signature']) ?? '' }
     this.open.set(index, open)
-    const [id, name, text, thought, data] = ['id', 'name', 'text', 'thinking', 'data'].map((field) => textField(block[field]))
+    const [id, name, text, thought, data] = ['id', 'name', 'text', 'thinking', 'data'].map((field) => pieceField(block[field]))
     switch (type) {
       case 'tool_use': return [{ type: 'tool-call', index: open.call, ...(id !== undefined && { id }), ...(name !== undefined && { name: ownName(name, this.tools) }) }]
       case 'text': return text === undefined ? [] : [{ type: 'text', text }]
@@ -82,7 +82,7 @@ export class AnthropicReader implements AnswerReader {
   }
 
   private delta(index: unknown, delta: JsonObject): Chunk[] {
-    const [text, thought, signature] = [textField(delta['text']), textField(delta['thinking']), textField(delta['signature'])]
+    const [text, thought, signature] = [pieceField(delta['text']), pieceField(delta['thinking']), textField(delta['signature'])]
     switch (delta['type']) {
       case 'text_delta': return text === undefined ? [] : [{ type: 'text', text }]
       case 'thinking_delta': return thought === undefined ? [] : [{ type: 'reasoning', text: thought }]

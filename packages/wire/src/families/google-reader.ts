@@ -1,6 +1,6 @@
 import type { Chunk, JsonObject, ToolSchema, Usage } from '@headrace/message'
 import { argumentsText } from '../arguments.ts'
-import { type AnswerReader, Told, countField, fieldsOf, isRecord, textField } from '../family.ts'
+import { type AnswerReader, Told, countField, fieldsOf, isRecord, pieceField, textField } from '../family.ts'
 import { finishOf } from '../finish.ts'
 import { ownName } from '../ids.ts'
 
@@ -51,7 +51,7 @@ export class GoogleReader implements AnswerReader {
     const signature = textField(part['thoughtSignature']) ?? textField(part['thought_signature'])
     const call = part['functionCall'] ?? part['function_call']
     if (isRecord(call)) return this.call(call, signature)
-    const text = textField(part['text'])
+    const text = pieceField(part['text'])
     const type = part['thought'] === true ? 'reasoning' : 'text'
     if (signature !== undefined) return [{ type, text: text ?? '', metadata: { google: { thoughtSignature: signature } } }]
     return text === undefined ? [] : [{ type, text }]

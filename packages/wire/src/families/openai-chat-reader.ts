@@ -1,10 +1,16 @@
 import type { Chunk, FinishReason, JsonObject, ToolSchema, Usage } from '@headrace/message'
 import { argumentsText } from '../arguments.ts'
-import { type AnswerReader, Told, countField, fieldsOf, isRecord, plain, textField } from '../family.ts'
+import { type AnswerReader, Told, countField, fieldsOf, isRecord, pieceField, plain, textField } from '../family.ts'
 import { finishOf } from '../finish.ts'
-import { ownName } from '../ids.ts'
+import { CalledName } from '../called-name.ts'
 
-interface Call { readonly index: number; id: string; name: string | undefined }
+interface Call {
+  readonly index: number
+  readonly id: string
+  readonly name: CalledName
+  /** Whether a piece of its arguments came. */
+  begun: boolean
+}
 
 /**
  * Reads the chunks of a chat completion, whatever a server leaves out or adds. In an answer that came as one JSON,
@@ -14,6 +20,7 @@ export class ChatReader implements AnswerReader {
   private readonly tools: readonly ToolSchema[]
   /** The newest call of each index, as the server numbers them. */
   private readonly calls = new Map<number, Call>()
+  private readonly all: Call[] = []
   private count = 0
   private last: number | undefined
   private field: 'reasoning' | undefined
@@ -52,7 +59,7 @@ export class ChatReader implements AnswerReader {
     if (this.word === undefined) return []
     const reason: FinishReason | undefined = this.refused ? 'refusal' : finishOf(this.word, this.count > 0)
     if (reason === undefined) throw new Told({ error: { message: `it stopped with ${JSON.stringify(this.word)} instead of an answer` } })
-    return [...this.opaque(), { type: 'finish', reason }]
+    return [...this.names(), ...this.opaque(), { type: 'finish', reason }]
   }
 
   /** Reported once: the provider's id and model of the answer. */
@@ -66,10 +73,10 @@ export class ChatReader implements AnswerReader {
 
   private reasoning(delta: JsonObject): Chunk[] {
     const { reasoning_content: content, reasoning, reasoning_details: details } = delta
-    if (Array.isArray(details)) for (const detail of details) if (isRecord(detail)) this.keep(plain(detail) as JsonObject)
-    const text = textField(content) ?? textField(reasoning) ?? textField(delta['thinking'])
+    if (Array.isArray(details)) for (const detail of details) if (isRecord(detail)) this.keep(detail)
+    const text = pieceField(content) ?? pieceField(reasoning) ?? pieceField(delta['thinking'])
     if (text === undefined) return []
-    if (textField(content) === undefined && textField(reasoning) !== undefined) this.field = 'reasoning'
+    if (pieceField(content) === undefined && pieceField(reasoning) !== undefined) this.field = 'reasoning'
     return [{ type: 'reasoning', text }]
   }
 
@@ -96,11 +103,11 @@ export class ChatReader implements AnswerReader {
 
   /** Details may come until the end, and with calls; there may be details without any text. */
   private opaque(): Chunk[] {
-    return this.details.length > 0 ? [{ type: 'reasoning', text: '', metadata: { chat: { reasoning_details: this.details } } }] : this.close()
+    return this.details.length > 0 ? [{ type: 'reasoning', text: '', metadata: { chat: { reasoning_details: plain(this.details) } } }] : this.close()
   }
 
   private content({ content, refusal }: JsonObject): Chunk[] {
-    const said = textField(refusal)
+    const said = pieceField(refusal)
     if (said !== undefined) this.refused = true
     const refusals: Chunk[] = said === undefined ? [] : [{ type: 'text', text: said }]
     if (!Array.isArray(content) && !isRecord(content)) return [...refusals, ...texts('text', content)]
@@ -118,38 +125,58 @@ export class ChatReader implements AnswerReader {
 
   private call(item: JsonObject): Chunk[] {
     const { name, arguments: given } = fieldsOf(item['function'])
-    const [id, named] = [textField(item['id']), textField(name)]
+    const [id, named] = [textField(item['id']), pieceField(name)]
     const at = indexOf(item['index']) ?? this.placeOf(id, named)
     const known = this.calls.get(at)
     // Some servers give every call the index 0: a new id with a name begins another call. Others send a new id with
     // each piece, without a name.
-    const isNew = !known || (named !== undefined && id !== undefined && known.id !== '' && known.id !== id)
-    const call = isNew ? { index: this.count++, id: id ?? '', name: named } : known
+    const isNew = !known || (named !== undefined && id !== undefined && known.id !== '' && known.id !== id && !continues(known, named))
+    const call = isNew ? { index: this.count++, id: id ?? '', name: new CalledName(this.tools), begun: false } : known
     this.calls.set(at, call)
+    if (isNew) this.all.push(call)
     this.last = at
     const extra = item['extra_content']
     const text = argumentsText(given)
+    if (named !== undefined) call.name.add(named)
+    call.begun ||= text !== ''
+    const news = call.name.news(call.begun)
     const chunk: Chunk = {
       type: 'tool-call', index: call.index,
-      ...(isNew && id !== undefined && { id }), ...(named !== undefined && isNew && { name: ownName(named, this.tools) }), ...(text !== '' && { arguments: text }),
+      ...(isNew && id !== undefined && { id }), ...(news !== undefined && { name: news }), ...(text !== '' && { arguments: text }),
       ...(isRecord(extra) && { metadata: { chat: { extra_content: plain(extra) as JsonObject } } }),
     }
     return Object.keys(chunk).length > 2 ? [chunk] : []
   }
 
+  /** Names that waited for another piece. */
+  private names(): Chunk[] {
+    return this.all.flatMap(({ index, name }): Chunk[] => {
+      const news = name.news(true)
+      return news === undefined ? [] : [{ type: 'tool-call', index, name: news }]
+    })
+  }
+
   /**
    * Without an index: a new id, a name without an id, or another name under the same id begins another call; anything
-   * else continues the last one.
+   * else, and the next piece of a name, continues the last one.
    */
   private placeOf(id: string | undefined, name: string | undefined): number {
+    const last = this.last === undefined ? undefined : this.calls.get(this.last)
+    const goesOn = last !== undefined && name !== undefined && (id === undefined || id === last.id) && continues(last, name)
+    if (goesOn) return this.last!
     if (id === undefined) return name === undefined ? this.last ?? 0 : this.calls.size
-    for (const [at, call] of this.calls) if (call.id === id && (name === undefined || name === call.name)) return at
+    for (const [at, call] of this.calls) if (call.id === id && (name === undefined || name === call.name.text)) return at
     return this.calls.size
   }
 }
 
+/** Whether a piece of a name can only belong to a call that is there already. */
+function continues({ name, begun }: Call, piece: string): boolean {
+  return !begun && name.goesOn(piece)
+}
+
 function texts(type: 'text' | 'reasoning', value: unknown): Chunk[] {
-  const text = textField(value)
+  const text = pieceField(value)
   return text === undefined ? [] : [{ type, text }]
 }
 

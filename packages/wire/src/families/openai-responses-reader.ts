@@ -1,6 +1,6 @@
 import type { Chunk, JsonObject, ToolSchema, Usage } from '@headrace/message'
 import { argumentsText } from '../arguments.ts'
-import { type AnswerReader, Told, countField, fieldsOf, textField } from '../family.ts'
+import { type AnswerReader, Told, countField, fieldsOf, pieceField, textField } from '../family.ts'
 import { finishOf } from '../finish.ts'
 import { ownName } from '../ids.ts'
 
@@ -89,7 +89,7 @@ export class ResponsesReader implements AnswerReader {
   }
 
   private text({ output_index: key, delta }: JsonObject, type: 'text' | 'reasoning'): Chunk[] {
-    const text = textField(delta)
+    const text = pieceField(delta)
     if (text === undefined) return []
     this.itemAt(key).sent = true
     return [{ type, text }]
