@@ -172,6 +172,27 @@ describe('L14 Everyone signs', () => {
     await expectRebuilds(made)
   })
 
+  it('what is kept behind a compaction stays its plugin’s, whoever compacts; a copy of it is the copier’s', async () => {
+    const keeper = (name: string, key: string) => plugin(name, (ctx) => {
+      ctx.on('compaction/keep', async (_agent, _entries, next) => [...await next(), { key, content: `kept by ${name}` }])
+    })
+    const made = await app({ plugins: [keeper('zoo', 'rule'), keeper('ant', 'note'), plugin('compactor', (ctx) => {
+      ctx.on('agent/pre-step', async (agent, turn, _step, next) => {
+        if (turn.number === 1) return next()
+        const part = agent.session.entries().slice(0, 2)
+        const kept = await agent.keep(part)
+        agent.replace(part[0]!.id, part[1]!.id, ['A summary.', ...kept, { role: 'user', content: 'kept by ant' }], { reason: 'compaction' })
+        return next()
+      })
+    })] })
+    await made.run('One.')
+    await made.run('Two.')
+    expect(signed(made.requests[1]!)).toEqual([
+      ['A summary.', 'compactor/replace'], ['kept by ant', 'ant/note'], ['kept by zoo', 'zoo/rule'], ['kept by ant', 'compactor/replace'], ['Two.', 'user'],
+    ])
+    await expectRebuilds(made)
+  })
+
   it('a prompt that a plugin rewrites, and an outcome that it replaces, are its words; passed on, they stay whose they were', async () => {
     const made = await app({ script: [calls('look'), 'Done.'], plugins: [plugin('editor', (ctx) => {
       tool(ctx, 'look')
