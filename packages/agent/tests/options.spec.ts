@@ -157,6 +157,7 @@ it('the defaults are those that the README says', async () => {
       steps: 100, requests: 200, time: 0, answer: 4_000_000, toolOutput: 200_000, toolDetails: 100_000, queue: 1_000, event: 32_000_000,
     },
     concurrentTurns: 100, seamTimeout: 30_000, loadTimeout: 5_000, toolTimeout: 600_000, grace: 2_000, strict: true, quiet: false,
+    models: {}, knownModels: true,
   })
   await ctx.fiber.dispose()
 })

@@ -35,7 +35,7 @@ export interface Config {
   readonly config?: Partial<CallConfig>
   /** Who the agent is: a section of the system prompt. Default: `INSTRUCTIONS`. */
   readonly instructions?: false | string
-  /** Limits and timeouts of `@headrace/agent`. */
+  /** Limits and timeouts of `@headrace/agent`, and what the app knows of models. */
   readonly agent?: Partial<Omit<Settings, 'limits'>> & { readonly limits?: Partial<Settings['limits']> }
   /** Says nothing on stderr. Otherwise warnings and errors are a line each there, while the app has no exporter of Cordis' log. */
   readonly quiet?: boolean

@@ -217,6 +217,17 @@ describe('headrace run --app', () => {
     const { out } = await lab.run(['run', 'Hi', '--app', 'none.yml', '--json'], env(server))
     expect(lines(out)).toEqual([{ type: 'result', reason: 'error', error: { code: 'APP_INVALID', message: 'none.yml:1:1: there is no such file' } }])
   })
+
+  it('counts what it costs by the prices in the file', async () => {
+    const server = await lab.serve(() => ({ text: 'ok', usage: { input: 10_000, cached: 0, output: 1_000 } }))
+    const models = '{ lab/one: { context: 32768, rates: { input: 1, output: 2 } } }'
+    write('app.yml', BASE.replace("'@headrace/agent'\n", `'@headrace/agent'\n  config: { models: ${models} }\n`))
+    expect((await lab.run(['run', 'Hi', '--app', 'app.yml'], env(server))).err).toContain(' · $0.0120 · ')
+    const { out } = await lab.run(['run', 'Hi', '--app', 'app.yml', '--json', '--model', 'lab/two'], env(server))
+    expect(lines(out).at(-1)).not.toHaveProperty('cost')
+    write('app.yml', `- name: headrace\n  config: { model: lab/one, providers: { lab: { baseURL: "\${LAB_URL}" } }, agent: { models: ${models} } }\n`)
+    expect(lines((await lab.run(['run', 'Hi', '--app', 'app.yml', '--json'], env(server))).out).at(-1)).toMatchObject({ cost: 0.012 })
+  })
 })
 
 describe('headrace plugins', () => {

@@ -1,5 +1,6 @@
 import type { Digest, Usage } from '@headrace/message'
 import type { Countable, TokenCounter } from './counter.ts'
+import { type ModelLookup, modelInfo } from './models.ts'
 import { type BudgetTerms, OverflowError } from './overflow.ts'
 import { type ModelProfile, type Profiles, profileFinder } from './profile.ts'
 import { type ContextWeight, type WeighableContext, toolScale, weighContext } from './weight.ts'
@@ -24,7 +25,7 @@ export type BudgetDecision =
 export class RequestBudget {
   readonly #counter: TokenCounter
   readonly #counters: ReadonlySet<TokenCounter>
-  readonly #find: (model: string) => ModelProfile
+  readonly #find: ReturnType<typeof profileFinder>
   readonly #weighTools: ReturnType<typeof toolScale>
 
   /** @throws ProfileError */
@@ -40,9 +41,9 @@ export class RequestBudget {
     this.#weighTools = toolScale((text) => counter.countText(text))
   }
 
-  /** The profile of `provider/model`, its counter filled in. */
-  profileFor(model: string): Required<ModelProfile> {
-    return { counter: this.#counter, ...this.#find(model) }
+  /** The profile of `provider/model`, its counter filled in; a window that none tells is the one that is known of the model. */
+  profileFor(model: string, known: ModelLookup = modelInfo): Required<ModelProfile> {
+    return { counter: this.#counter, ...this.#find(model, known(model)?.context) }
   }
 
   /** Counts the context of a run, once: pass the result to every {@link check} of that run. */
@@ -50,10 +51,13 @@ export class RequestBudget {
     return weighContext(this.#counter, context)
   }
 
-  /** Decides by the profile of the request's own config; a substitute is tried with `{ ...request, config: substitute }`. */
-  check(request: Budgetable, context?: ContextWeight): BudgetDecision {
+  /**
+   * Decides by the profile of the request's own config; a substitute is tried with `{ ...request, config: substitute }`. An agent
+   * gives what its app knows of models.
+   */
+  check(request: Budgetable, context?: ContextWeight, known?: ModelLookup): BudgetDecision {
     const model = modelOf(request)
-    const { window, completionReserve, safetyMargin: margin, counter } = this.profileFor(model)
+    const { window, completionReserve, safetyMargin: margin, counter } = this.profileFor(model, known)
     const reserve = request.config.maxOutputTokens ?? completionReserve
     const count = counter.countRequest(request, { tools: this.#weighTools(request.tools), ...context && { context } })
     const free = window - reserve - margin - count.total

@@ -2,7 +2,7 @@ import type { ModelInfo, ModelTable, Rates } from './models.ts'
 
 /**
  * The date of the newest row. Each group below says where its rates come from and what was not checked: check a row
- * before you bill by it, and put your own in front of it (`modelInfo(model, { ...mine, ...MODELS })`).
+ * before you bill by it, and put your own in front of it (`models` of `@headrace/agent`).
  */
 export const MODELS_AS_OF = '2026-10-24'
 
@@ -25,7 +25,7 @@ function long(input: number, answer: number, written = input): Pick<ModelInfo, '
   return { above: [{ tokens: 272_000, rates: rates(input * 2, answer * 1.5, input / 5, written * 2) }] }
 }
 
-/** Known models. An app replaces it, or puts rows of its own in front. */
+/** Known models. An app replaces them, or puts rows of its own in front: `models` and `knownModels` of `@headrace/agent`. */
 export const MODELS: ModelTable = Object.freeze({
   // platform.claude.com/docs/en/about-claude/pricing and …/models, read in copies of October 2026. The tier of Sonnet 4.5 is from memory.
   'anthropic/claude-3-5-haiku': claude(200_000, 8_192, 0.8, 4),

@@ -13,7 +13,10 @@ export interface ModelProfile {
   readonly counter?: TokenCounter
 }
 
-/** Profiles by pattern of `provider/model`; `*` stands for any characters. What a profile leaves out has its default. */
+/**
+ * Profiles by pattern of `provider/model`; `*` stands for any characters. What a profile leaves out has its default, the
+ * window that of the table of models first.
+ */
 export type Profiles = Readonly<Record<string, Partial<ModelProfile>>>
 
 /** A profile that fits no request, or has an invalid field. */
@@ -23,7 +26,7 @@ export class ProfileError extends HeadraceError {
   }
 }
 
-/** The window of a model that no pattern matches. */
+/** The window of a model that no pattern and no table tells of. */
 export const DEFAULT_WINDOW = 128_000
 
 /**
@@ -43,13 +46,19 @@ export function toProfile(input: Partial<ModelProfile>, pattern = '*'): ModelPro
   return Object.freeze({ window, completionReserve, safetyMargin, ...counter && { counter } })
 }
 
-/** Looks up a profile for `provider/model`: of the patterns that match, the one with the most literal characters, then the earlier one. */
-export function profileFinder(profiles: Profiles = {}): (model: string) => ModelProfile {
+/**
+ * Looks up a profile for `provider/model`: of the patterns that match, the one with the most literal characters, then the earlier one.
+ * A window that it leaves out is the known one.
+ */
+export function profileFinder(profiles: Profiles = {}): (model: string, known?: number) => ModelProfile {
   const rules = Object.entries(profiles)
-    .map(([pattern, input]) => ({ matches: matcher(pattern), literal: pattern.replaceAll('*', '').length, profile: toProfile(input, pattern) }))
+    .map(([pattern, input]) => ({ pattern, input, matches: matcher(pattern), literal: pattern.replaceAll('*', '').length, profile: toProfile(input, pattern) }))
     .sort((a, b) => b.literal - a.literal)
   const fallback = toProfile({})
-  return (model) => rules.find(({ matches }) => matches(model))?.profile ?? fallback
+  return (model, known) => {
+    const { input = {}, pattern, profile = fallback } = rules.find(({ matches }) => matches(model)) ?? {}
+    return input.window !== undefined || known === undefined ? profile : toProfile({ ...input, window: known }, pattern)
+  }
 }
 
 function matcher(pattern: string): (model: string) => boolean {

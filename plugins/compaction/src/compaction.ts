@@ -53,7 +53,7 @@ export const DROPPED = 'The earlier part of the conversation was left out, becau
 /** `ctx.compaction`: keeps histories within their window. */
 export class CompactionService extends Service {
   static override readonly name = 'compaction'
-  static inject = ['agents']
+  static inject = ['agents', 'llm']
   static Config: z<Partial<Config>, Config> = strict(z.object({
     threshold: z.number().min(0).max(1).default(0.8),
     window: z.natural().min(1),
@@ -76,7 +76,7 @@ export class CompactionService extends Service {
   constructor(ctx: Context, config: Config) {
     super(ctx, 'compaction')
     this.config = config
-    this.windows = new Windows(config.window)
+    this.windows = new Windows(config.window, (model) => ctx.llm.info(model))
     ctx.on('session/event', (agent, event) => this.scale.learn(agent, event))
     ctx.on('agent/request-error', (agent, _turn, _step, failure, next) => {
       if (failure.kind === 'overflow') this.overflown(agent, failure)

@@ -1,6 +1,6 @@
 import type { Agent } from '@headrace/agent'
 import type { Failure } from '@headrace/message'
-import { DEFAULT_WINDOW, modelInfo } from '@headrace/tokens'
+import { DEFAULT_WINDOW, type ModelLookup } from '@headrace/tokens'
 
 /**
  * The window of a session's model in tokens: from the config, else from its budget, else from the table of models. An
@@ -8,15 +8,17 @@ import { DEFAULT_WINDOW, modelInfo } from '@headrace/tokens'
  */
 export class Windows {
   private readonly stated: number | undefined
+  private readonly known: ModelLookup
   private readonly proven = new Map<string, number>()
 
-  constructor(stated: number | undefined) {
+  constructor(stated: number | undefined, known: ModelLookup) {
     this.stated = stated
+    this.known = known
   }
 
   of(agent: Agent): number {
     const model = modelOf(agent)
-    const known = this.stated ?? budgetOf(agent) ?? modelInfo(model)?.context ?? DEFAULT_WINDOW
+    const known = this.stated ?? budgetOf(agent) ?? this.known(model)?.context ?? DEFAULT_WINDOW
     return Math.min(known, this.proven.get(model) ?? Infinity)
   }
 

@@ -124,6 +124,18 @@ describe('compaction', () => {
     await whole(h)
   })
 
+  it('takes the window that the app’s own rows say of the model, and what it knows of others', async () => {
+    const weigh = async (models: object): Promise<string> => {
+      const h = await harness({ script: model((index) => `answer ${index} ${long(200)}`), plugins: [[CompactionService, { keep: 0.2 }]], settings: { models } } as never)
+      for (let index = 0; index < 6; index++) await h.run(`prompt ${index}`)
+      const [first] = said(h)
+      await whole(h)
+      return first!
+    }
+    expect(await weigh({ 'scripted/model': { context: 1_000 } })).toContain(SUMMARY_TITLE.slice(0, 40))
+    expect(await weigh({ 'scripted/other': { context: 1_000 } })).toBe('prompt 0')
+  })
+
   describe('a window that is smaller than what is known (W9)', () => {
     /** A model that refuses what is longer than so many words. */
     const small = (words: number, number?: number): Script => (request, index) => {

@@ -1,19 +1,23 @@
-import { modelInfo } from '@headrace/tokens'
+import type { ModelLookup } from '@headrace/tokens'
 import { DEFAULT_CLOCKS, type Endpoint, type Traits, toBaseUrl } from '@headrace/wire'
 import { type Config, ModelsConfigError, type ProviderConfig } from './config.ts'
 import { keyOf } from './key.ts'
 import { ANY, OPENAI_CHAT, type Preset, presets } from './providers.ts'
 
-/** The endpoints that a config asks for, fully resolved. @throws ModelsConfigError, BaseUrlError */
-export function endpointsOf(config: Config): Endpoint[] {
-  const { presets: known = true, providers = {} } = config
-  const names = new Set([...(known ? presets().map(({ name }) => name) : []), ...Object.keys(providers)])
-  return [...names].map((name) => toEndpoint(name, providers[name] ?? {}, presets().find((preset) => preset.name === name), config))
+/**
+ * The endpoints that a config asks for, fully resolved; `known` is what the app knows of models.
+ *
+ * @throws ModelsConfigError, BaseUrlError
+ */
+export function endpointsOf(config: Config, known: ModelLookup): Endpoint[] {
+  const { presets: byName = true, providers = {} } = config
+  const names = new Set([...(byName ? presets().map(({ name }) => name) : []), ...Object.keys(providers)])
+  return [...names].map((name) => toEndpoint(name, providers[name] ?? {}, presets().find((preset) => preset.name === name), config, known))
 }
 
 const EXAMPLE = 'give one such as "http://localhost:8000/v1"'
 
-function toEndpoint(name: string, provider: ProviderConfig, preset: Preset | undefined, config: Config): Endpoint {
+function toEndpoint(name: string, provider: ProviderConfig, preset: Preset | undefined, config: Config, known: ModelLookup): Endpoint {
   if (name === '' || name.includes('/')) {
     throw new ModelsConfigError(`${JSON.stringify(name)} cannot name a provider: its name is what stands before the first slash in "provider/model"`)
   }
@@ -29,7 +33,7 @@ function toEndpoint(name: string, provider: ProviderConfig, preset: Preset | und
   return {
     name,
     base: { url, query: { ...query, ...given.query } },
-    traits: (model) => traitsFor(name, model, traits, given),
+    traits: (model) => traitsFor(known(`${name}/${model}`), traits, given),
     key: () =>
       keyOf({
         name,
@@ -51,8 +55,7 @@ function traitsOf({ protocol, baseURL }: ProviderConfig, preset: Preset | undefi
 }
 
 /** What one of its models supports, from the config and the table of models. */
-function traitsFor(provider: string, model: string, traits: Traits, { systemMessages, reasoning, images }: ProviderConfig): Traits {
-  const info = modelInfo(`${provider}/${model}`)
+function traitsFor(info: ReturnType<ModelLookup>, traits: Traits, { systemMessages, reasoning, images }: ProviderConfig): Traits {
   if (traits.family === 'anthropic') return info?.output === undefined ? traits : { ...traits, limit: Math.min(info.output, 64_000) }
   if (traits.family !== 'openai-chat') return traits
   const { system: _system, ...rest } = traits

@@ -13,7 +13,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   const told = new Set<string>()
   const connections = new LazyConnections()
   ctx.effect(() => () => connections.close(), 'connections to models')
-  for (const endpoint of endpointsOf(config)) {
+  for (const endpoint of endpointsOf(config, (model) => ctx.llm.info(model))) {
     ctx.llm.adapter(endpoint.name, endpointAdapter(endpoint, connections.get, (message) => {
       const line = `${endpoint.name}: ${message}`
       if (told.has(line) || told.size > 1000) return

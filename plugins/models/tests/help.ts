@@ -1,6 +1,7 @@
 import type { Adapter } from '@headrace/agent'
 import type { ProviderConfig } from '@headrace/plugin-models'
 import { rawServer, use } from '@headrace/testing/adapter'
+import { modelInfo } from '@headrace/tokens'
 import { LazyConnections, endpointAdapter } from '@headrace/wire'
 import { endpointsOf } from '../src/endpoints.ts'
 
@@ -16,6 +17,6 @@ export function eventText(...events: readonly (object | string)[]): string {
 /** The adapter of one endpoint; under a preset's name it takes what that takes. */
 export function endpoint(baseURL: string, options: Omit<ProviderConfig, 'baseURL'> & { readonly name?: string } = {}, warn: (message: string) => void = () => {}): Adapter {
   const { name = 'local', ...config } = options
-  const [made] = endpointsOf({ presets: false, providers: { [name]: { baseURL, ...config } } })
+  const [made] = endpointsOf({ presets: false, providers: { [name]: { baseURL, ...config } } }, modelInfo)
   return endpointAdapter(made!, use(new LazyConnections()).get, warn)
 }

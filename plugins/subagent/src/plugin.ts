@@ -8,7 +8,7 @@ import { AgentLibrary } from './library.ts'
 import { subagentTool } from './subagent-tool.ts'
 
 export const name = 'subagent'
-export const inject = ['agents', 'briefing', 'sessions', 'tools']
+export const inject = ['agents', 'briefing', 'llm', 'sessions', 'tools']
 export { Config }
 
 export async function apply(ctx: Context, config: Config): Promise<void> {

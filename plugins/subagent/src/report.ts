@@ -26,8 +26,8 @@ export interface Spent {
 }
 
 /** What a session spent from an event on, the first of its current life: its header comes after. */
-export function spentFrom(session: Pick<SessionView, 'events'>, from: number): Spent {
-  const costs = new Costs()
+export function spentFrom(session: Pick<SessionView, 'events'>, from: number, known: ConstructorParameters<typeof Costs>[0]): Spent {
+  const costs = new Costs(known)
   const inner: Details[] = []
   const calls = new Map<number, string>()
   const answered = new Set<string>()

@@ -83,7 +83,7 @@ async function work(
   const steps = result.steps
   const model = session.requestHeader()?.config.model
   const details: Details = {
-    kind: 'subagent', session: child.id, reason: result.reason, steps, ...spentFrom(session, from),
+    kind: 'subagent', session: child.id, reason: result.reason, steps, ...spentFrom(session, from, (name) => ctx.llm.info(name)),
     ...(agent && { agent }), ...(model !== undefined && { model }),
   }
   const over = child.dispose()

@@ -1,3 +1,4 @@
+import type { ModelRow } from '@headrace/tokens'
 import z from 'schemastery'
 import { checkOptions } from './check-options.ts'
 
@@ -44,6 +45,13 @@ export interface Settings {
    * exporter of its own.
    */
   readonly quiet: boolean
+  /**
+   * Windows and prices of models by `provider/name`, in front of the known ones. A row takes the place of the one of its model, as a
+   * whole; rates are US dollars for a million tokens.
+   */
+  readonly models: Readonly<Record<string, ModelRow>>
+  /** `false`: nothing is known of models but `models`. */
+  readonly knownModels: boolean
 }
 
 /** The schema of `limits`, with its defaults. */
@@ -68,6 +76,8 @@ export const SettingsSchema: z<Partial<Omit<Settings, 'limits'>> & { limits?: Pa
   grace: z.natural().default(2_000),
   strict: z.boolean().default(process.env.NODE_ENV !== 'production'),
   quiet: z.boolean().default(false),
+  models: z.dict(z.any()),
+  knownModels: z.boolean().default(true),
 })
 
 /** Rejects unknown keys, which the schemas would keep silently. @throws AgentError */

@@ -103,7 +103,7 @@ export class AgentCore implements TurnHost {
     )
     this.questions = new Questions({ session, attendance: options.attendance, reporter: this.reporter, hold })
     this.saidKeys = new SaidKeys(session, this.llm.keys, this.reporter)
-    this.costs = new TurnCosts(session)
+    this.costs = new TurnCosts(session, this.llm.info)
     const loop = new Loop(this)
     this.driver = new Driver({
       session,

@@ -1,18 +1,20 @@
 import type { Json, Usage } from '@headrace/message'
-import { costOf, modelInfo } from '@headrace/tokens'
+import { type ModelLookup, costOf } from '@headrace/tokens'
 import type { Session, SessionEvent } from '@headrace/session'
 
-/** What requests cost by the table of models, as their events pass by. */
+/** What requests cost by the app's table of models, as their events pass by. */
 export class Costs {
   /** US dollars; `undefined` while nothing was billed, and for good once the rates of a model are not known. */
   private sum: number | undefined
   private isKnown = true
+  private readonly known: ModelLookup
   private model: string
   /** Of dispatches that have not ended: a side request may be another model's. */
   private readonly asked = new Map<number, string>()
 
   /** @param model of the header so far; empty where it is not known */
-  constructor(model = '') {
+  constructor(known: ModelLookup, model = '') {
+    this.known = known
     this.model = model
   }
 
@@ -31,7 +33,7 @@ export class Costs {
     const model = this.asked.get(dispatch)
     this.asked.delete(dispatch)
     if (!usage) return
-    const cost = costOf(usage, model ? modelInfo(model) : undefined)
+    const cost = costOf(usage, model ? this.known(model) : undefined)
     this.isKnown &&= cost !== undefined
     this.sum = (this.sum ?? 0) + (cost ?? 0)
   }
@@ -63,14 +65,14 @@ export class TurnCosts {
   /** The event that comes next. */
   private next: number
 
-  constructor(session: Session) {
+  constructor(session: Session, known: ModelLookup) {
     this.session = session
     const { turn } = session.ledger
     this.next = turn ? Math.max(turn.seq, session.first) : session.length
     const model = session.requestHeader()?.config.model
     // Where a turn goes on that changed the header, what it had before is not known.
     const isChanged = [...session.events(this.next)].some(({ type }) => type === 'request/header' || type === 'request/header-delta')
-    this.costs = new Costs(isChanged ? '' : model)
+    this.costs = new Costs(known, isChanged ? '' : model)
   }
 
   /** Of the turn that ends, side requests included. */

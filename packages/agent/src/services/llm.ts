@@ -1,5 +1,6 @@
 import { type Context, Service } from 'cordis'
 import { type Chunk, type Request, isA, splitModel } from '@headrace/message'
+import type { ModelInfo } from '@headrace/tokens'
 import type { Adapter, AdapterTools, WireRecord } from '../contract/adapter.ts'
 import { AgentError } from '../contract/error.ts'
 import { describe } from '../seams/decision-rule.ts'
@@ -24,6 +25,8 @@ export interface LlmService {
   adapter(name: string, adapter: Adapter): () => void
   /** Names of the providers. */
   providers(): readonly string[]
+  /** Window and prices of `provider/name`, of the app's own rows or the known ones; `undefined` where nothing is known. */
+  info(model: string): ModelInfo | undefined
   /** Models that a provider knows of; empty where it cannot tell. @throws AgentError for an unknown provider; ModelError */
   models(provider: string): Promise<readonly string[]>
   /**
@@ -81,6 +84,11 @@ export function llmService(registry: AdapterRegistry): new (ctx: Context) => Ser
 
     providers(): readonly string[] {
       return [...adapters.keys()].sort()
+    }
+
+    info(model: string): ModelInfo | undefined {
+      if (typeof model !== 'string') throw new AgentError('OPTION_INVALID', `ctx.llm.info() takes the name of a model, not ${describe(model)}`)
+      return registry.info(model)
     }
 
     async models(provider: string): Promise<readonly string[]> {

@@ -1,5 +1,6 @@
 import type { Context } from 'cordis'
 import { strict } from '@headrace/config'
+import { MODELS, modelTable } from '@headrace/tokens'
 import { type Settings, SettingsSchema } from '../contract/settings.ts'
 import { AdapterRegistry } from '../turn/adapters.ts'
 import { SystemRegistry } from '../turn/system-registry.ts'
@@ -15,11 +16,16 @@ import { toolsService } from './tools.ts'
 export const name = 'agent'
 export const Config = strict(SettingsSchema)
 
-/** Loads the five services: sessions, llm, tools, system, agents. What they register is reached through them alone. */
+/**
+ * Loads the five services: sessions, llm, tools, system, agents. What they register is reached through them alone.
+ *
+ * @throws ModelRowError
+ */
 export async function apply(ctx: Context, config: Settings): Promise<void> {
   if (!config.quiet) hear(ctx)
   ctx.effect(() => claim(ctx), 'agent copy')
-  const [stores, llm, tools, system] = [new StoreRegistry(), new AdapterRegistry(), new ToolRegistry(), new SystemRegistry()]
+  const models = modelTable(config.models ?? {}, config.knownModels === false ? {} : MODELS)
+  const [stores, llm, tools, system] = [new StoreRegistry(), new AdapterRegistry(models), new ToolRegistry(), new SystemRegistry()]
   for (const service of [sessionsService(stores), llmService(llm), toolsService(tools), systemService(system)]) await ctx.plugin(service)
   await ctx.plugin(agentsService({ llm, tools, system, store: () => stores.current }), config)
 }

@@ -1,5 +1,6 @@
 import { type Chunk, type Digest, Keys, type Request, nearest, splitModel } from '@headrace/message'
 import type { Adapter, AdapterTools } from '../contract/adapter.ts'
+import { type ModelInfo, type ModelTable, modelInfo } from '@headrace/tokens'
 import { AgentError, ModelError } from '../contract/error.ts'
 import { describe } from '../seams/decision-rule.ts'
 import { disown, isObject } from '../seams/guards.ts'
@@ -9,8 +10,16 @@ export class AdapterRegistry {
   readonly adapters = new Map<string, { readonly adapter: Adapter; readonly plugin: string }>()
   /** Keys that were sent with any request. */
   readonly keys = new Keys()
+  private readonly models: ModelTable
   /** Requests that a loop logged and may send, once each. */
   private readonly issued = new WeakMap<Request, Blobs>()
+
+  constructor(models: ModelTable) {
+    this.models = models
+  }
+
+  /** What the app knows of a model. */
+  readonly info = (model: string): ModelInfo | undefined => modelInfo(model, this.models)
 
   /** Allows a logged request to be sent, once. */
   issue(request: Request, blobs: Blobs): void {

@@ -207,7 +207,7 @@ export class Loop {
     const { llm, budget, id } = this.host
     const message = llm.refusal(splitModel(header.config.model).provider)
     if (message !== undefined) return { kind: 'invalid', message }
-    const decision = budget?.check(assembleRequest({ session: id, dispatch: -1, header, history }), running.weight)
+    const decision = budget?.check(assembleRequest({ session: id, dispatch: -1, header, history }), running.weight, llm.info)
     running.weighed = decision ? { budget: { ...decision.terms } } : {}
     return decision?.fits === false ? { kind: 'overflow', message: decision.error.message } : undefined
   }

@@ -1,5 +1,6 @@
 import { NO_USAGE, type Usage, addUsage, textOf } from '@headrace/message'
 import { Costs } from '@headrace/agent/internal'
+import type { ModelLookup } from '@headrace/tokens'
 import { type Spent, detailsIn } from '@headrace/plugin-subagent'
 import type { ErrorRecord, SessionEvent, TurnFinish, TurnReason } from '@headrace/session'
 
@@ -33,14 +34,15 @@ export class Tally {
   private turns = 0
   private steps = 0
   private usage = NO_USAGE
-  private readonly costs = new Costs()
+  private readonly costs: Costs
   private readonly childCosts: (number | undefined)[] = []
   private denied = 0
   /** Calls that the user was asked about, by question; and those that were answered. */
   private readonly questions = new Map<number, string>()
   private readonly answered = new Set<string>()
 
-  constructor(session: string, store?: string) {
+  constructor(session: string, known: ModelLookup, store?: string) {
+    this.costs = new Costs(known)
     this.session = session
     this.store = store
   }

@@ -74,7 +74,7 @@ export async function run(words: readonly string[], options: RunOptions, termina
     if (!config) checkModel(app, options, ready.found)
     const agent = await agentOf(app, ready, options, config?.baseURL)
     if (ready.found && !options.json) terminal.note(`session ${agent.id}, continued`)
-    const summary = await follow(agent, ready, audience, app.sessions.current.location, [interrupts.signal, terminal.closed])
+    const summary = await follow(app, agent, ready, audience, app.sessions.current.location, [interrupts.signal, terminal.closed])
     audience.end(summary)
     return exitCode(summary)
   } catch (error) {
@@ -216,9 +216,10 @@ async function agentOf(app: Context, { found, id, cwd }: Plan, options: RunOptio
 }
 
 async function follow(
-  agent: Agent, { prompt, attachments = [], found }: Plan, audience: Audience, store: string | undefined, stops: readonly AbortSignal[],
+  app: Context, agent: Agent, { prompt, attachments = [], found }: Plan, audience: Audience, store: string | undefined,
+  stops: readonly AbortSignal[],
 ): Promise<Summary> {
-  const tally = new Tally(agent.id, store)
+  const tally = new Tally(agent.id, (model) => app.llm.info(model), store)
   const tell = (event: SessionEvent): void => {
     tally.add(event)
     audience.event(event)
