@@ -247,9 +247,9 @@ describe('headrace plugins', () => {
   it('of the usual set: what each brings and costs; nothing is sent and nothing kept', async () => {
     write('AGENTS.md', 'Be kind to the tests.')
     const all = await rows()
-    expect([...all.keys()]).toEqual(['headrace', 'agent', 'briefing', 'models', 'store-jsonl', 'workspace-tools', 'agents-md', 'skills', 'environment', 'retry', 'compaction'])
+    expect([...all.keys()]).toEqual(['headrace', 'agent', 'briefing', 'models', 'store-jsonl', 'workspace-tools', 'approval', 'agents-md', 'skills', 'environment', 'retry', 'compaction'])
     expect(all.get('agent')!.registered.filter(({ what }) => what === 'provide').map(({ key }) => key).sort()).toEqual(['agents', 'llm', 'sessions', 'system', 'tools'])
-    expect(all.get('workspace-tools')!.costs.map(({ kind, name }) => `${kind} ${name}`)).toEqual(['bash', 'edit', 'glob', 'grep', 'list', 'read', 'write'].map((name) => `tool ${name}`))
+    expect(all.get('workspace-tools')!.costs.map(({ kind, name }) => `${kind} ${name}`)).toEqual(['background', 'bash', 'edit', 'glob', 'grep', 'list', 'read', 'write'].map((name) => `tool ${name}`))
     expect(all.get('agents-md')!.costs).toMatchObject([{ kind: 'history', owner: 'agents-md/project' }])
     expect(all.get('headrace')!.costs).toMatchObject([{ kind: 'system', owner: 'headrace/instructions' }])
     expect(all.get('retry')!).toMatchObject({ bytes: 0, registered: [{ what: 'on', key: 'agent/request-error' }] })
