@@ -17,7 +17,7 @@ interface Explained {
 }
 
 const SKILLS = Array.from({ length: 30 }, (_, index) => `task-${String(index).padStart(2, '0')}`)
-const TOOLS = ['bash', 'edit', 'glob', 'grep', 'list', 'read', 'write']
+const TOOLS = ['background', 'bash', 'edit', 'glob', 'grep', 'list', 'read', 'write']
 
 let lab: Lab
 let app: string

@@ -106,7 +106,7 @@ it('explain shows a request in its parts, each with owner, role and size, and wh
   expect(out).toMatch(/^session s {2}\S+\/work\nrequest 1\.2\.1 \(event \d+\): .* tokens; rebuilds byte for byte\n {2}it ended ok, stop: 1,000 tokens in \(896 cached\), 7 out\n/)
   expect(out).toMatch(/\nconfig\n {2}model {2}app {2}"endpoint\/scripted"\n/)
   expect(out).toMatch(/\nsystem\n {2}1 {2}headrace\/instructions +\d+ B +~\d+ +You are a coding agent\. /)
-  expect(out).toMatch(/\ntools\n {2}bash +workspace-tools\/bash +\d+ B +~\d+ +Runs a shell command/)
+  expect(out).toMatch(/\ntools\n {2}background +workspace-tools\/background .*\n {2}bash +workspace-tools\/bash +\d+ B +~\d+ +Runs a shell command/)
   expect(out).toMatch(/\nprefix {2}-\n\nbefore {2}-\n\nhistory\n {2}1 {2}system +environment\/environment +\d+ B +~\d+ +The environment you work in: .*\n {2}2 {2}user +user +\d+ B +~\d+ +What is in a\.txt\?\n {2}3 {2}assistant {2}model +\d+ B +~\d+ +→ read path="a\.txt"\n {2}4 {2}tool +tool +\d+ B +~\d+ +← read: 1 alpha\n\nafter {2}-\n/)
   expect(out).toMatch(/\nheader: as in request 1\.1\.1\ncached: [\d,]+ of [\d,]+ bytes \(\d+ %\) stand as in request 1\.1\.1, new from message 3 on; the provider read 896 of 1,000 tokens from its cache\n$/)
 })
