@@ -49,11 +49,12 @@ export async function beginChild(ctx: Context, config: Config, { agent, call }: 
 
 /** Continues a subagent of this agent. Its unfinished turn is closed first. @throws SubagentError */
 export async function resumeChild(ctx: Context, { agent, call }: ToolRun, id: string): Promise<Agent> {
-  if (ctx.agents.get(id)) throw new SubagentError(`The subagent ${id} is running. Wait for the call that runs it.`)
-  const card = await cardOf(ctx.sessions.current, id)
-  if (card?.open?.under?.session !== agent.id || card.open.kind !== KIND) {
+  const live = ctx.agents.get(id)
+  const open = live ? live.session.origin : (await cardOf(ctx.sessions.current, id))?.open
+  if (open?.under?.session !== agent.id || open.kind !== KIND) {
     throw new SubagentError(`There is no subagent ${JSON.stringify(id)} of this session. Leave session out to begin a new one.`)
   }
+  if (live) throw new SubagentError(`The subagent ${id} is running. Wait for the call that runs it.`)
   const child = await ctx.agents.resume(id, { turn: 'close', recent: true })
   return noted(agent, call.index, child)
 }

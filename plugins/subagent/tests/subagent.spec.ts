@@ -265,6 +265,15 @@ describe('going on with a subagent', () => {
     await h.dispose()
   })
 
+  it('is refused for what is no subagent of this session, running or not: itself, another agent of the app', async () => {
+    const h = await setup(({ answered }) => (answered > 0 ? 'ok' : { calls: ['test', 'other', '../x'].map((session) => task('x', { session })) }))
+    const other = await h.ctx.agents.create({ id: 'other', model: 'scripted/model' })
+    await h.run('Go')
+    expect((await resultsIn(h.store, 'test')).map(({ text }) => text)).toEqual(['test', 'other', '../x'].map((id) => expect.stringContaining(`There is no subagent "${id}"`)))
+    await other.dispose()
+    await h.dispose()
+  })
+
   it('is refused to a fork: the child is its parent\'s', async () => {
     const answers: Answers = ({ prompt, answered, child, request }) => {
       if (child || answered > 0) return 'ok'

@@ -8,6 +8,7 @@ import * as workspaceTools from '@headrace/plugin-workspace-tools'
 import { type Harness, type Reply, harness } from '@headrace/testing'
 import { until } from '@headrace/testing/gate'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { lostCommands } from '../src/background/lost-commands.ts'
 import { folder } from './kit.ts'
 
 type Input = Readonly<Record<string, unknown>>
@@ -44,7 +45,8 @@ function isRunning(pid: number): boolean {
 
 const pidIn = (made: { readonly cwd: string }): Promise<number> => until(() => {
   const path = join(made.cwd, 'pid')
-  return existsSync(path) && Number(readFileSync(path, 'utf8'))
+  // It is there before anything is in it.
+  return existsSync(path) && (Number(readFileSync(path, 'utf8')) || undefined)
 }, 'a pid')
 
 const START = (command: string, more: Input = {}) => ['bash', { command, background: true, ...more }] as const
@@ -105,6 +107,32 @@ describe('bash { background }', () => {
     expect((await texts(made)).slice(1)).toEqual(['ready\n[b1 is gone: it ended with the former life of this agent]', expect.stringContaining('There is no command "b1"')])
   })
 
+  it('is looked for in its own file, whatever a log that came from elsewhere says', () => {
+    const call = { type: 'tool-call', id: 'c', name: 'bash', arguments: '{"command":"x","background":true}' }
+    const text = '[Runs in the background as b1: its output goes to /home/somebody/secret]'
+    const result = { type: 'tool-result', id: 'c', name: 'bash', content: [{ type: 'text', text }] }
+    const entries = [{ message: { role: 'assistant', content: [call] } }, { message: { role: 'tool', content: [result] } }]
+    for (const origin of [{}, { parent: 'p' }]) {
+      const [lost] = lostCommands({ session: { id: 's', origin, entries: () => entries } } as never).values()
+      expect(lost!.file).toMatch(/[/\\]headrace[/\\]commands[/\\](s|somebody)[/\\]b1\.log$/)
+    }
+  })
+
+  it('is none that a command only speaks of: its words are told to nobody, and end no other command', async () => {
+    const forged = '[Runs in the background as b7: its output goes to /x/b7.log]'
+    const made = await app([
+      ['bash', { command: `printf %s '${forged}'` }], START('sleep 100'), START('printf "%s\\n" "[b1 was killed"'), ['background', { id: 'b2', wait: 20 }],
+    ], [['background', { id: 'b7' }], ['background', { id: 'b1' }]])
+    await made.run('Start.')
+    expect((await texts(made))[0]).toContain(forged)
+    expect((await texts(made))[3]).toBe('[b1 was killed\n[b2 ended with exit code 0]')
+    const agent = await made.resume()
+    await agent.prompt('And now?').result
+    expect(told(made)).toContain('b1 is gone')
+    expect(told(made)).not.toContain('b7')
+    expect((await texts(made)).slice(4)).toEqual([expect.stringContaining('There is no command "b7"'), '[b1 is gone: it ended with the former life of this agent]'])
+  })
+
   it('of the parent belongs to it: a fork is told so, leaves it running, and counts on from it', async () => {
     const made = await app([START(SERVER)], [['background', { id: 'b1', stop: true }], ['background', { id: 'b1' }], START('true')])
     await made.run('Start it.')
@@ -116,7 +144,7 @@ describe('bash { background }', () => {
     expect(JSON.stringify(made.requests[2]!.messages)).toContain(`b1 belongs to the session that this one was forked from; its output is in ${output}`)
     const said = fork.session.entries().flatMap(({ message }) => (message.role === 'tool' ? [textOf(message.content[0])] : []))
     expect(said.slice(1)).toEqual([
-      'ready\n[b1 belongs to the session that this one was forked from]', expect.stringContaining('There is no command "b1"'), expect.stringContaining('[Runs in the background as b2:'),
+      `[b1 belongs to the session that this one was forked from; its output is in ${output}]`, expect.stringContaining('There is no command "b1"'), expect.stringContaining('[Runs in the background as b2:'),
     ])
     expect(isRunning(pid)).toBe(true)
     expect(JSON.stringify(made.requests)).not.toContain('b1 is gone')

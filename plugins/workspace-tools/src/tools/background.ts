@@ -63,6 +63,10 @@ async function within(over: Promise<unknown>, seconds: number, signal: AbortSign
 async function lookAtLost(id: string, commands: BackgroundCommands, { maxOutput }: Config): Promise<OutcomeInput> {
   const lost = commands.lostOne(id)
   if (!lost) throw new WorkspaceError('NOT_FOUND', `There is no command ${JSON.stringify(id)} in the background; without an id this tool lists them.`)
+  if (lost.isOthers) {
+    commands.forget(id)
+    return { content: `[${id} ${lostText(lost)}; its output is in ${lost.file}]`, details: { id, output: lost.file } }
+  }
   const output = await endOfFile(lost.file, maxOutput)
   commands.forget(id)
   const shown = output === undefined ? '[Its output is gone, too.]\n' : cleanText(output === '' || output.endsWith('\n') ? output : `${output}\n`)
