@@ -68,7 +68,11 @@ export function modelInfo(model: string, table: ModelTable = MODELS): ModelInfo 
  * @throws ModelRowError that names the field
  */
 export function modelTable(rows: Readonly<Record<string, ModelRow>>, behind: ModelTable = MODELS): ModelTable {
-  const own = Object.entries(rows).map(([name, row]) => [name, toInfo(row, `models[${JSON.stringify(name)}]`)] as const)
+  const own = Object.entries(rows).map(([name, row]) => {
+    const place = `models[${JSON.stringify(name)}]`
+    if (!/^[^/*]+\/[^*]+$/.test(name)) throw new ModelRowError(place, 'must be named as one model is: provider/name')
+    return [name, toInfo(row, place)] as const
+  })
   const taken = new Set(own.map(([name]) => normal(name)))
   return Object.freeze(Object.fromEntries([...own, ...Object.entries(behind).filter(([name]) => !taken.has(normal(name)))]))
 }

@@ -35,6 +35,10 @@ describe('what is known of a model', () => {
     [{ context: 1, above: {} }, 'above must be a list'], [{ context: 1, above: [{ tokens: 1, rates: {} }] }, 'above[0].rates.input'], [{ context: 1, images: 'no' }, 'images'],
   ])('a row of %j is refused, naming what is wrong', (row, problem) => expect(() => modelTable({ 'lab/any': row as never })).toThrow(problem))
 
+  it.each(['qwen3', '/qwen3', 'lab/', 'lab/*'])('a row of %s is refused: it would be found for no model', (name) => {
+    expect(() => modelTable({ [name]: { context: 1 } })).toThrow(`models["${name}"] must be named as one model is: provider/name`)
+  })
+
   it('a budget counts with the window that is known, unless its profile says one', () => {
     const budget = new RequestBudget({ counter: heuristicCounter(), profiles: { 'anthropic/*': { safetyMargin: 7 }, 'openai/*': { window: 5_000 } } })
     const known = (model: string) => modelInfo(model, modelTable({ 'lab/any': { context: 16_000 } }))

@@ -78,6 +78,7 @@ describe('calls', () => {
     ['one id for two, with an index', [call(named('a', '{}', { index: 0, id: 'i' })), call(named('b', '{}', { index: 1, id: 'i' }))], ['a {}', 'b {}']],
     ['one id for two, without', [call(named('a', '{}', { id: 'i' })), call(named('b', '{}', { id: 'i' }))], ['a {}', 'b {}']],
     ['the name in each piece', [call(named('a', '{"x"', { index: 0, id: 'i' })), call(named('a', ':1}', { index: 0, id: 'i' }))], ['a {"x":1}']],
+    ['fields beside the function, not in it', [call({ index: 0, id: 'i', name: 'a', arguments: '{"x"' }), call({ index: 0, arguments: ':1}' })], ['a {"x":1}']],
     ['one that is no list', [chat({ tool_calls: named('a', '{}', { index: 0, id: 'i' }) })], ['a {}']],
   ])('with %s', async (_, events, found) => {
     const chunks = await answer([...events, calls])
@@ -232,6 +233,7 @@ describe('a tool’s name in pieces', () => {
     ['that is repeated is the same', [item('get', '{', at), item('get', '}', { index: 0 }), item('get', '', at)], ['get {}']],
     ['that is repeated with a new id is another call', [item('get', '{}', at), item('get', '{}', { index: 0, id: 'j' })], ['get {}', 'get {}']],
     ['of a tool stays, whatever else is named', [item('get', '{', at), item('set', '}', { index: 0 })], ['get {}']],
+    ['in pieces, of two at once', [item('get_', '', at), item('se', '', { index: 1, id: 'j' }), item('weather', '{}', { index: 0 }), item('t', '{}', { index: 1 })], ['get_weather {}', 'set {}']],
     ['without arguments', [item('get_', undefined, at), item('weather', undefined, { index: 0 })], ['get_weather ']],
   ])('%s', async (_, items, found) => {
     const adapter = endpoint(await server([...items.map((one) => call(one)), calls]))

@@ -11,6 +11,8 @@ export class AdapterRegistry {
   /** Keys that were sent with any request. */
   readonly keys = new Keys()
   private readonly models: ModelTable
+  /** What was looked up before: each step asks. */
+  private readonly found = new Map<string, ModelInfo | undefined>()
   /** Requests that a loop logged and may send, once each. */
   private readonly issued = new WeakMap<Request, Blobs>()
 
@@ -19,7 +21,10 @@ export class AdapterRegistry {
   }
 
   /** What the app knows of a model. */
-  readonly info = (model: string): ModelInfo | undefined => modelInfo(model, this.models)
+  readonly info = (model: string): ModelInfo | undefined => {
+    if (!this.found.has(model)) this.found.set(model, modelInfo(model, this.models))
+    return this.found.get(model)
+  }
 
   /** Allows a logged request to be sent, once. */
   issue(request: Request, blobs: Blobs): void {

@@ -124,7 +124,8 @@ export class ChatReader implements AnswerReader {
   }
 
   private call(item: JsonObject): Chunk[] {
-    const { name, arguments: given } = fieldsOf(item['function'])
+    // Some servers leave out the function, and have its fields beside the id.
+    const { name, arguments: given } = isRecord(item['function']) ? item['function'] : item
     const [id, named] = [textField(item['id']), pieceField(name)]
     const at = indexOf(item['index']) ?? this.placeOf(id, named)
     const known = this.calls.get(at)
