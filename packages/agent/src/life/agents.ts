@@ -8,7 +8,7 @@ import { checkOption, checkOptions, namesOf } from '../contract/check-options.ts
 import { AgentError } from '../contract/error.ts'
 import type { AgentOptions, CreateOptions, ForkOptions, ResumeOptions, Widening } from '../contract/options.ts'
 import { type Limits, LimitsSchema, type Settings, checkSettings, toLimits } from '../contract/settings.ts'
-import { Departures } from '../seams/hooks.ts'
+import { Departures } from '../seams/listener-owner.ts'
 import { Attendance } from '../turn/attendance.ts'
 import { pluginOf } from '../seams/owner.ts'
 import { type Bounds, boundsOf, checkChoice } from './bounds.ts'

@@ -1,7 +1,7 @@
 import { type Contribution, type Owner, digestOf, isBlank, keyOf, toContribution } from '@headrace/message'
 import type { OverrideNote } from '../contract/events.ts'
 import { describe } from './decision-rule.ts'
-import { type Hook, contributorOf, pluginOfHook } from './hooks.ts'
+import { type Hook, contributorOf, pluginOfHook } from './listener-owner.ts'
 import type { Reporter } from './report.ts'
 import { type Place, byPlace, compare, ownerOf } from './owner.ts'
 import { Override, type SeamRule, unwrap } from './dispatch.ts'

@@ -4,7 +4,7 @@ import type { CallDecision, Permission } from '../contract/tool.ts'
 import { describe } from './decision-rule.ts'
 import type { SeamRule } from './dispatch.ts'
 import { isObject } from './guards.ts'
-import { pluginOfHook } from './hooks.ts'
+import { pluginOfHook } from './listener-owner.ts'
 
 /** A decision and the plugin that made it; none where the tool itself, or nobody, said so. */
 export interface Decided<T> {

@@ -1,6 +1,6 @@
 import { isA, messageOf } from '@headrace/message'
 import { CancelledError, SeamError } from '../contract/error.ts'
-import { type Departures, type Hook, type Hooks, pluginOfHook } from './hooks.ts'
+import { type Departures, type Hook, type Hooks, pluginOfHook } from './listener-owner.ts'
 import { type Timer, startTimer } from './timer.ts'
 
 /** Replaces what the other listeners contributed, on purpose: see {@link override}. */

@@ -3,7 +3,7 @@ import { isA, messageOf } from '@headrace/message'
 import type { Agent } from '../contract/agent.ts'
 import type { OverrideNote, Report } from '../contract/events.ts'
 import { SeamError } from '../contract/error.ts'
-import { type Hook, Hooks, pluginOfHook } from './hooks.ts'
+import { type Hook, Hooks, pluginOfHook } from './listener-owner.ts'
 
 /** Most reports in a row that listeners receive. */
 const MOST = 1_000

@@ -2,7 +2,7 @@ import { type Chunk, isA } from '@headrace/message'
 import { describe } from './decision-rule.ts'
 import { ModelError, SeamError } from '../contract/error.ts'
 import { disown } from './guards.ts'
-import { type Hook, pluginOfHook } from './hooks.ts'
+import { type Hook, pluginOfHook } from './listener-owner.ts'
 import { problemOf } from './report.ts'
 
 const seam = 'llm/stream'

@@ -1,6 +1,6 @@
 import type { Context } from 'cordis'
 import { distanceOf, nearest } from '@headrace/message'
-import { type Hook, Hooks, pluginOfHook } from './hooks.ts'
+import { type Hook, Hooks, pluginOfHook } from './listener-owner.ts'
 import type { Reporter } from './report.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Session } from '@headrace/session'
-import type { Hook } from '../seams/hooks.ts'
+import type { Hook } from '../seams/listener-owner.ts'
 import type { Reporter } from '../seams/report.ts'
 import type { ConfigSeed } from './config-seed.ts'
 import { LateListeners, type Prefix, recordedPrefix } from './prefix.ts'

@@ -1,6 +1,6 @@
 import type { Context } from 'cordis'
 import type { Reporter } from '../seams/report.ts'
-import { loadingFiber } from '../seams/hooks.ts'
+import { loadingFiber } from '../seams/listener-owner.ts'
 import { cancelled } from '../seams/dispatch.ts'
 
 /** Waits until no plugin of the app is loading, looking again after each that settles; at most `limit` ms, abortable (L5). */

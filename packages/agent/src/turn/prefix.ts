@@ -1,7 +1,7 @@
 import { type Message, type Owner, copyList } from '@headrace/message'
 import type { Session } from '@headrace/session'
 import { type Piece, wireOrder } from '../seams/contribution.ts'
-import { type Hook, pluginOfHook } from '../seams/hooks.ts'
+import { type Hook, pluginOfHook } from '../seams/listener-owner.ts'
 import type { Reporter } from '../seams/report.ts'
 
 /** The prefix that an instance sends with every request (L5). */
