@@ -162,6 +162,16 @@ it.each([
   await whole(h)
 })
 
+it('an unknown tool where there are very many, or with a name without end: the near one, and not all', async () => {
+  const h = await app({ script: [{ calls: [{ name: 'tool_31_' }, { name: 'x'.repeat(100_000) }] }, 'ok'] })
+  for (let index = 100; index < 600; index++) tool(h, `tool_${index}`, () => 'ok')
+  await h.run('Go')
+  const [near, long] = results(h)
+  expect(near).toMatch(/^There is no tool "tool_31_"; did you mean "tool_31\d"\? There is: tool_100, [\w, ]+ tool_139 and 460 more\.$/)
+  expect(long!.length).toBeLessThan(1_000)
+  await whole(h)
+})
+
 it('an unknown tool: an error result that says which there are', async () => {
   const h = await app({ script: [call('nothing'), 'ok'] })
   tool(h, 'act', () => 'ok')

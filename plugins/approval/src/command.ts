@@ -20,11 +20,12 @@ const KEYWORDS: ReadonlySet<string> = new Set(['time', 'coproc', 'if', 'then', '
 /** Reads a command line. Unless both parsers see the same simple command, it counts as none: it fails closed. */
 export function readCommand(text: string): CommandLine {
   const script = parse(text)
-  const all = commandsIn(script)
+  const found = commandsIn(script)
+  const all = [...found, ...found.flatMap((words) => runBy(words))]
   const own = plainWords(text)
   const [only, ...more] = script.commands
   const isOne = only?.type === 'Statement' && more.length === 0 && only.command.type === 'Command' && (script.errors ?? []).length === 0
-  const theirs = isOne && all.length === 1 ? all[0] : undefined
+  const theirs = isOne && found.length === 1 ? found[0] : undefined
   const isSame = own?.length === theirs?.length && own?.every((word, index) => word === theirs?.[index])
   return { words: isSame ? own : undefined, all }
 }
@@ -59,6 +60,29 @@ function commandsIn(node: unknown, seen = new Set<object>()): string[][] {
   if (type !== 'Command') return inside
   const words = [name, ...suffix.filter((part) => part.type === 'Word')].flatMap((word) => (typeof word?.value === 'string' ? [word.value] : []))
   return [words, ...inside]
+}
+
+/** Commands that run the command behind their options. */
+const WRAPPERS: ReadonlySet<string> = new Set(['sudo', 'doas', 'env', 'command', 'builtin', 'exec', 'nice', 'ionice', 'nohup', 'setsid', 'stdbuf', 'time', 'timeout', 'xargs', 'busybox'])
+const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'ash'])
+
+/** The commands that a command runs, where it is one of the usual wrappers or shells: what people mean by a rule that asks or denies. */
+function runBy(words: readonly string[], depth = 0): readonly (readonly string[])[] {
+  const [first = '', ...rest] = words
+  const name = first.slice(first.lastIndexOf('/') + 1)
+  if (depth === 4) return []
+  const further = (found: readonly (readonly string[])[]): readonly (readonly string[])[] => found.flatMap((one) => [one, ...runBy(one, depth + 1)])
+  if (name === 'eval') return further(commandsIn(parse(rest.join(' '))))
+  if (SHELLS.has(name)) {
+    const at = rest.findIndex((word) => /^-[a-z]*c$/i.test(word))
+    return at < 0 || rest[at + 1] === undefined ? [] : further(commandsIn(parse(rest.slice(at + 1).find((word) => word !== '--') ?? '')))
+  }
+  if (!WRAPPERS.has(name)) return []
+  const begin = rest.findIndex((word) => !/^-|^\w+=|^\d+(?:\.\d+)?[smhd]?$/.test(word))
+  if (begin < 0) return []
+  // Behind an option its value may stand.
+  const hasOption = rest.slice(0, begin).some((word) => word.startsWith('-'))
+  return further([rest.slice(begin), ...(hasOption && begin + 1 < rest.length ? [rest.slice(begin + 1)] : [])])
 }
 
 /** Words as a rule writes them, quoted where needed. */

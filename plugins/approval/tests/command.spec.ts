@@ -26,6 +26,18 @@ describe('a command line', () => {
     }))
   })
 
+  it.each([
+    'sudo rm x', 'sudo -u root rm x', 'env A=1 rm x', 'command rm x', 'xargs -0 rm', 'nice -n 5 rm x', 'timeout 5s rm x', 'sudo env nice rm x', 'sh -c "rm x"', 'bash -euc \'a; rm x\' y',
+    'eval "rm x"', 'a | /usr/bin/xargs rm', 'sudo sh -c "echo $(rm x)"', 'exec rm', 'sh -c "sh -c \'rm x\'"',
+  ])('says which commands its commands run: %s', (text) => {
+    expect(readCommand(text).all).toContainEqual(expect.arrayContaining(['rm']))
+    expect(readCommand(text).all.map(([first]) => first)).toContain('rm')
+  })
+
+  it.each(['grep rm x', 'sudo grep rm x', 'env', 'sh rm', 'sh -c', 'eval', 'sudo -u', 'echo sudo rm x'])('does not take a word for a command: %s', (text) => {
+    expect(readCommand(text).all.map(([first]) => first)).not.toContain('rm')
+  })
+
   it('of half a megabyte is read in time', () => {
     expect(readCommand(`x ${'a '.repeat(250_000)}`).words).toHaveLength(250_001)
     expect(readCommand(`x ${'('.repeat(20_000)}`).words).toBeUndefined()

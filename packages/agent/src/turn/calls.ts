@@ -8,7 +8,7 @@ import { leftChildren } from './children.ts'
 import type { Finished } from '../seams/seams.ts'
 import type { ToolCall, ToolOutcome, ToolRun } from '../contract/tool.ts'
 import { type JudgeHost, judgeCall } from './judgement.ts'
-import { type ToolEntry, type ToolsSnapshot, parseArguments } from './tool-registry.ts'
+import { type ToolEntry, type ToolsSnapshot, parseArguments, unknownTool } from './tool-registry.ts'
 import { Countdown } from '../seams/countdown.ts'
 import { type Timer, abortController, startTimer } from '../seams/timer.ts'
 import { ToolQuestions } from './tool-questions.ts'
@@ -69,7 +69,7 @@ export class CallBatch {
   private async judge(block: ReturnType<typeof callsOf>[number], index: number): Promise<Allowed | { readonly call: Pick<ToolCall, 'id' | 'name' | 'index'>; readonly refused: ToolOutcome; readonly outcome: CallOutcome }> {
     const place = { id: block.id, name: block.name, index }
     const entry = this.tools.entries.get(block.name)
-    if (!entry) return { call: place, refused: errorOutcome(`There is no tool ${JSON.stringify(block.name)}. There is: ${[...this.tools.entries.keys()].join(', ') || 'none'}.`), outcome: 'error' }
+    if (!entry) return { call: place, refused: errorOutcome(unknownTool(block.name, [...this.tools.entries.keys()])), outcome: 'error' }
     if (!this.host.tools.has(entry)) return { call: place, refused: errorOutcome(goneText(block.name)), outcome: 'error' }
     let parsed: ReturnType<typeof parseArguments>
     try {

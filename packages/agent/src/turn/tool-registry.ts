@@ -1,5 +1,5 @@
 import type { Context } from 'cordis'
-import { type JsonObject, type Owner, type ToolSchema, copyJson, copyList, messageOf } from '@headrace/message'
+import { type JsonObject, type Owner, type ToolSchema, copyJson, copyList, messageOf, nearest } from '@headrace/message'
 import { type ToolChoice, byCodeUnits } from '@headrace/session'
 import { AgentError } from '../contract/error.ts'
 import type { ToolDefinition } from '../contract/tool.ts'
@@ -79,6 +79,17 @@ export class ToolRegistry {
   forget(agent: string): void {
     this.last.delete(agent)
   }
+}
+
+/** Names of tools that a refusal lists, and UTF-16 units of the name that it repeats. */
+const [MAX_LISTED, MAX_REPEATED] = [40, 200]
+
+/** What a model is told that calls a tool which it does not have. */
+export function unknownTool(name: string, names: readonly string[]): string {
+  const shown = JSON.stringify(name.slice(0, MAX_REPEATED).toWellFormed())
+  const near = name.length <= 64 ? nearest(name, names) : ''
+  const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : ''
+  return `There is no tool ${shown}${near || '.'} There is: ${names.slice(0, MAX_LISTED).join(', ') || 'none'}${more}.`
 }
 
 function isChosen(name: string, choice: ToolChoice | undefined): boolean {
