@@ -66,12 +66,15 @@ function commandsIn(node: unknown, seen = new Set<object>()): string[][] {
 const WRAPPERS: ReadonlySet<string> = new Set(['sudo', 'doas', 'env', 'command', 'builtin', 'exec', 'nice', 'ionice', 'nohup', 'setsid', 'stdbuf', 'time', 'timeout', 'xargs', 'busybox'])
 const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'ash'])
 
+/** The words of some commands. */
+type Words = readonly (readonly string[])[]
+
 /** The commands that a command runs, where it is one of the usual wrappers or shells: what people mean by a rule that asks or denies. */
-function runBy(words: readonly string[], depth = 0): readonly (readonly string[])[] {
+function runBy(words: readonly string[], depth = 0): Words {
   const [first = '', ...rest] = words
   const name = first.slice(first.lastIndexOf('/') + 1)
   if (depth === 4) return []
-  const further = (found: readonly (readonly string[])[]): readonly (readonly string[])[] => found.flatMap((one) => [one, ...runBy(one, depth + 1)])
+  const further = (found: Words): Words => found.flatMap((one) => [one, ...runBy(one, depth + 1)])
   if (name === 'eval') return further(commandsIn(parse(rest.join(' '))))
   if (SHELLS.has(name)) {
     const at = rest.findIndex((word) => /^-[a-z]*c$/i.test(word))
