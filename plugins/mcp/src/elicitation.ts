@@ -25,7 +25,7 @@ export async function elicit(server: string, params: unknown, running: readonly 
   try {
     answer = await run.ask({
       question: `The MCP server ${quoted(server)} asks: ${bounded(message.toWellFormed(), MAX_QUESTION)}`,
-      schema: copyJson(fieldsOf(requestedSchema) as JsonObject),
+      schema: withoutPatterns(copyJson(fieldsOf(requestedSchema) as JsonObject)),
     })
   } catch {
     // Nobody to ask, or the call has ended.
@@ -33,4 +33,11 @@ export async function elicit(server: string, params: unknown, running: readonly 
   }
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return { action: 'decline' }
   return { action: 'accept', content: answer as NonNullable<Elicited['content']> }
+}
+
+/** The schema without its patterns: one of a server's making may run for ever on an answer; the server checks it itself. */
+function withoutPatterns(schema: JsonObject): JsonObject {
+  return JSON.parse(JSON.stringify(schema, (key, value: unknown) => (
+    key === 'patternProperties' || (key === 'pattern' && typeof value === 'string') ? undefined : value
+  ))) as JsonObject
 }

@@ -110,7 +110,7 @@ describe('a server with more than tools', () => {
 })
 
 describe('a server that asks', () => {
-  const asking = { calls: [{ name: 'own__ask', arguments: { method: 'elicitation/create', params: { message: 'Which one?', requestedSchema: { type: 'object', properties: { which: { type: 'string' } }, required: ['which'] } } } }] }
+  const asking = { calls: [{ name: 'own__ask', arguments: { method: 'elicitation/create', params: { message: 'Which one?', requestedSchema: { type: 'object', properties: { which: { type: 'string', pattern: '^x$' } }, required: ['which'] } } } }] }
   const state = { tools: [{ name: 'ask' }] }
 
   it('asks the person who is there, as a question of the call', async () => {
@@ -121,6 +121,8 @@ describe('a server that asks', () => {
       await expect.poll(() => h.agent.questions.length).toBe(1)
       const [question] = h.agent.questions
       expect(question).toMatchObject({ kind: 'input', question: 'The MCP server "own" asks: Which one?', schema: { required: ['which'] } })
+      // A pattern of the server's making does not run here; the server checks its answer itself.
+      expect(question!.schema!.properties).toEqual({ which: { type: 'string' } })
       await h.agent.answer(question!.seq, answer)
       await expect.poll(() => h.agent.questions.length).toBe(0)
     }
