@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { type JsonObject, copyJson, messageOf } from '@headrace/message'
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { type Json, type JsonObject, copyJson, messageOf } from '@headrace/message'
 import { AgentError } from '../contract/error.ts'
 import { disown, isObject } from '../seams/guards.ts'
 import type { OutputSchema } from '../contract/turn.ts'
@@ -78,12 +78,40 @@ function fromJsonSchema(at: string, parameters: JsonObject, whole: Whole): Param
     schema,
     parse(input) {
       if (check(input)) return input
-      throw new AgentError('ARGUMENTS_INVALID', (check.errors ?? []).slice(0, 8).map(({ instancePath, message, params }) => {
-        const extra = 'additionalProperty' in params ? ` (${String(params.additionalProperty)})` : ''
-        return `${instancePath.slice(1).replaceAll('/', '.') || 'it'} ${message ?? 'is wrong'}${extra}`
-      }).join('; '))
+      throw new AgentError('ARGUMENTS_INVALID', (check.errors ?? []).slice(0, 8).map(problemOf).join('; '))
     },
   }
+}
+
+/** Of `enum`, `const`, and the keywords that refuse a property. */
+interface ProblemParams {
+  readonly allowedValues?: readonly Json[]
+  readonly allowedValue?: Json
+  readonly additionalProperty?: string
+  readonly unevaluatedProperty?: string
+  readonly propertyName?: string
+}
+
+/** What an argument must be. ajv's own sentences leave out what a model needs to know: the values of an enum, the name of a property. */
+function problemOf({ instancePath, message = 'is wrong', params }: ErrorObject): string {
+  const at = instancePath.slice(1).replaceAll('/', '.') || 'it'
+  const { allowedValues, allowedValue, ...rest } = params as ProblemParams
+  if (allowedValues) return `${at} must be one of: ${listOf(allowedValues)}`
+  if (allowedValue !== undefined) return `${at} must be ${shown(allowedValue)}`
+  const property = rest.additionalProperty ?? rest.unevaluatedProperty ?? rest.propertyName
+  return `${at} ${message}${property === undefined ? '' : ` (${property})`}`
+}
+
+const MAX_VALUES = 50
+
+function listOf(values: readonly Json[]): string {
+  const more = values.length - MAX_VALUES
+  return `${values.slice(0, MAX_VALUES).map(shown).join(', ')}${more > 0 ? `, and ${more} more` : ''}`
+}
+
+/** A word stands as it is; what could be read as two values, or as no text, as JSON. */
+function shown(value: Json): string {
+  return typeof value === 'string' && /^(?!(?:true|false|null)$)[\p{L}_][\p{L}\p{N}_./:-]*$/u.test(value) ? value : JSON.stringify(value)
 }
 
 /** @throws Error for a schema that is wrong, or whose check would come later */
