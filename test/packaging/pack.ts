@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { rootManifest, root } from '../rules/workspace.ts'
+import { root } from '../rules/workspace.ts'
 import { succeed } from './process.ts'
 
 declare module 'vitest' {
@@ -12,14 +12,12 @@ declare module 'vitest' {
   }
 }
 
-/** Packs what is published, once for all tests. */
+/** Packs what is published, as `npm run pack:all` does behind the build, once for all tests. */
 export default async function pack(project: TestProject): Promise<() => Promise<void>> {
-  const { packageManager } = rootManifest as { packageManager?: string }
   const folder = await mkdtemp(join(tmpdir(), 'headrace-tarballs-'))
-  const filters = ['--filter', './packages/*', '--filter', './plugins/*']
   const remove = () => rm(folder, { recursive: true })
   try {
-    await succeed('npx', ['--yes', packageManager!, '--recursive', ...filters, 'pack', '--pack-destination', folder], { cwd: root })
+    await succeed('node', ['.config/pack.mjs', folder], { cwd: root })
   } catch (error) {
     await remove()
     throw error

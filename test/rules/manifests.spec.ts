@@ -1,7 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { FORMAT } from '@headrace/session'
+import { unbuilt } from '../../.config/built.mjs'
 import { onlyReexports } from './imports.ts'
 import { published, root, rootManifest } from './workspace.ts'
 
@@ -53,6 +56,10 @@ describe.each(published.map((item) => [item.place, item] as const))('%s', (_, it
     expect(manifest.files).toEqual([...manifest.bin ? ['bin'] : [], 'lib', '!lib/*.tsbuildinfo', ...item.has('templates') ? ['templates'] : []])
   })
 
+  it('is not packed before it is compiled', () => {
+    expect(manifest.scripts).toEqual({ prepack: 'node ../../.config/built.mjs' })
+  })
+
   it('says in index.ts what is public, and nothing else', () => {
     expect(onlyReexports(item.text('src/index.ts'))).toBe(true)
   })
@@ -80,6 +87,20 @@ describe('the top of the workspace', () => {
     const top = [...new Set(files.map((file) => file.replace(/\/.*/, '')))].filter((name) => !name.startsWith('.'))
     const house = ['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'docs', 'examples', 'package.json', 'packages', 'plugins', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'test', 'tsconfig.json']
     expect(top.filter((name) => !house.includes(name))).toEqual([])
+  })
+})
+
+describe('a package of which something is not compiled', () => {
+  it('says what, so that it is not packed', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'headrace-unbuilt-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const write = (file: string) => (mkdirSync(dirname(join(folder, file)), { recursive: true }), writeFileSync(join(folder, file), ''))
+    for (const file of ['src/index.ts', 'src/deep/a.ts', 'lib/deep/a.js', 'lib/deep/a.d.ts', 'lib/index.js']) write(file)
+    expect(unbuilt(folder)).toEqual([join('lib', 'index.d.ts')])
+    write('lib/index.d.ts')
+    expect(unbuilt(folder)).toEqual([])
+    rmSync(join(folder, 'lib'), { recursive: true })
+    expect(unbuilt(folder)).toHaveLength(4)
   })
 })
 

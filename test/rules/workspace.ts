@@ -21,6 +21,7 @@ export interface Manifest {
   readonly files?: readonly string[]
   readonly keywords?: readonly string[]
   readonly bin?: Versions
+  readonly scripts?: Versions
   readonly exports?: Readonly<Record<string, string | { readonly types: string, readonly default: string }>>
   readonly dependencies?: Versions
   readonly devDependencies?: Versions

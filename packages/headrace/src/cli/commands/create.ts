@@ -12,7 +12,10 @@ export interface CreateOptions {
 }
 
 /** To be removed with the first release, together with README.md's chapter of that name. */
-const UNPUBLISHED = 'headrace is not on npm yet: in place of npm install, npm i -D <folder>/*.tgz; README.md, "Before it is on npm", makes them'
+const UNPUBLISHED = {
+  note: 'headrace is not on npm yet: first run "npm run pack:all /tmp/headrace" in a clone of it',
+  install: 'npm i --no-save /tmp/headrace/*.tgz',
+} as const
 
 /** `headrace create plugin`: creates a package whose tests pass. */
 export async function createPlugin(text: string, { dir }: CreateOptions, terminal: Terminal): Promise<number> {
@@ -20,7 +23,7 @@ export async function createPlugin(text: string, { dir }: CreateOptions, termina
   const folder = resolve(dir ?? name.folder)
   await writeNewFolder(folder, await readTemplate('plugin', { 'package-name': name.package, 'plugin-name': name.plugin, 'headrace-version': version() }))
   terminal.note(`made ${name.package} in ${folder}`)
-  terminal.note(UNPUBLISHED)
+  terminal.note(UNPUBLISHED.note)
   for (const command of nextCommands(folder)) terminal.print(`  ${command}`)
   return DONE
 }
@@ -28,7 +31,7 @@ export async function createPlugin(text: string, { dir }: CreateOptions, termina
 function nextCommands(folder: string): readonly string[] {
   const manager = managerOf(folder)
   const path = relative('.', folder)
-  return [...path === '' ? [] : [`cd ${shellWord(path)}`], `${manager} install`, `${manager} test`, ...path === '' ? [`${manager} run check`] : []]
+  return [...path === '' ? [] : [`cd ${shellWord(path)}`], manager === 'npm' ? UNPUBLISHED.install : `${manager} install`, `${manager} test`, ...path === '' ? [`${manager} run check`] : []]
 }
 
 const MARKS = { pnpm: ['pnpm-workspace.yaml', 'pnpm-lock.yaml'], yarn: ['yarn.lock'], npm: ['package-lock.json'] }
