@@ -52,7 +52,7 @@ describe('asking on the terminal', () => {
       const text = String(data)
       shown += text
       if (text.includes(STANDS) && !mute) input.write(`${early}\x1b[0n`)
-      const code = /with (\d+) in front/.exec(text)?.[1] ?? ''
+      const code = /^[^]*begins with (\d+)/.exec(shown)?.[1] ?? ''
       if (!text.includes('[y]es, [n]o')) return
       const answer = left.shift()
       if (answer === undefined) input.end()
@@ -81,9 +81,11 @@ describe('asking on the terminal', () => {
   }
 
   it('y allows one call, n and an empty line deny, anything else is asked again; the log has the user\'s answers', async () => {
-    expect(await asked(['maybe', 'Y', 'no', ''], ['cut', 'cut', 'cut'])).toMatchObject({
+    const told = await asked(['maybe', 'Y', 'no', ''], ['cut', 'cut', 'cut'])
+    expect(told).toMatchObject({
       ran: ['cut'], results: ['done', 'denied', 'denied'], story: ['"allow" by user', '"deny" by user', '"deny" by user'],
     })
+    expect(told.shown).toMatch(/\[y\]es, \[n\]o, then Enter: [^]*"maybe" was not understood\.\n/)
   })
 
   it.each([['a line'], ['y\n'], ['yes\ny\n1\n'], ['y']])('what was typed before the question stood there does not answer it: %j', async (early) => {
@@ -91,7 +93,9 @@ describe('asking on the terminal', () => {
   })
 
   it('a terminal that does not say what it shows gets a code, which nobody types before', async () => {
-    expect(await asked(['y', 'CODE y'], ['cut'], { mute: true, early: 'y\n' })).toMatchObject({ ran: ['cut'], results: ['done'] })
+    const told = await asked(['y', 'CODEy'], ['cut'], { mute: true, early: 'y\n' })
+    expect(told).toMatchObject({ ran: ['cut'], results: ['done'] })
+    expect(told.shown).toMatch(/begins with (\d+): \1y is y, \1n is n\.[^]*"y" was not taken: it does not begin with \1\. There is a new number\./)
   })
 
   it('a terminal that is closed denies', async () => {

@@ -1,5 +1,6 @@
 export { Config, apply, inject, name } from './plugin.ts'
 export type { EnvConfig, ToolName } from './config.ts'
+export type { RunningCommand } from './background/background-commands.ts'
 export { WorkspaceError } from './error.ts'
 export type { WorkspaceErrorCode } from './error.ts'
 export type { WorkspaceTool } from './tools/tool.ts'

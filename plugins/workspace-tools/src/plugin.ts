@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path'
 import type { Context } from 'cordis'
 import type {} from '@headrace/agent'
 import type {} from '@headrace/briefing'
-import { backgroundState } from './background/background-commands.ts'
+import { backgroundTopic, commandsOf } from './background/background-commands.ts'
 import { Config, TOOL_NAMES, type ToolName } from './config.ts'
 import { WorkspaceError } from './error.ts'
 import { createBackground } from './tools/background.ts'
@@ -25,6 +25,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   const unloaded = new AbortController()
   ctx.effect(() => () => unloaded.abort())
   for (const tool of createTools(config, unloaded.signal)) ctx.tools.define(tool)
+  ctx.on('background/running', (agent) => commandsOf(agent).running())
   if (config.tools.includes('background')) tellBackground(ctx)
 }
 
@@ -34,7 +35,7 @@ function tellBackground(ctx: Context): void {
   const tell = (): void => {
     close?.()
     close = ctx.get('briefing')?.topic({
-      key: 'background', content: backgroundState,
+      key: 'background', content: backgroundTopic,
       changed: (text) => text,
       removed: () => 'No command runs in the background any more.',
     })

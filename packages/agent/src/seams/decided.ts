@@ -14,8 +14,11 @@ export interface Decided<T> {
   readonly over: boolean
 }
 
+/** Why a call is denied that is asked for where nobody is. */
+export const NOBODY_SAID = 'it needs a permission, and there is nobody here to give it'
+
 /** What becomes of a question where nobody is. */
-export const NOBODY: Permission = Object.freeze({ deny: 'it needs a permission, and there is nobody here to give it' })
+export const NOBODY: Permission = Object.freeze({ deny: NOBODY_SAID })
 
 /** `tools/pre-execute`. What says two things is the stricter of them. */
 export const callRule = signedRule<CallDecision>("'allow', { allow }, { deny } or { ask }", (returned) => {

@@ -42,6 +42,8 @@ export class BackgroundCommand {
   onChange: () => void = () => undefined
   /** There is output that was not read yet. */
   hasNews = false
+  /** A call back told the agent of its newest state. */
+  isTold = false
   private readonly spawned: SpawnedCommand
   private readonly options: BackgroundOptions
   private unread: BoundedOutput
@@ -69,6 +71,7 @@ export class BackgroundCommand {
     const output = this.unread.toString()
     this.unread = new BoundedOutput(this.options.maxOutput)
     this.hasNews = false
+    this.isTold = false
     return output
   }
 

@@ -21,9 +21,17 @@ export function commandsOf(agent: Pick<Agent, 'session'>): BackgroundCommands {
   return commands
 }
 
-/** The topic's text: commands that are gone, that run, and that ended without having been read. */
+/** The topic's text: as the tool lists them, but for what a call back has told. */
+export function backgroundTopic(agent: Pick<Agent, 'session'>): string | undefined {
+  return shownStates(commandsOf(agent).states('untold'))
+}
+
+/** Commands that are gone, that run, and that ended without having been read. */
 export function backgroundState(agent: Pick<Agent, 'session'>): string | undefined {
-  const lines = commandsOf(agent).states()
+  return shownStates(commandsOf(agent).states('all'))
+}
+
+function shownStates(lines: readonly string[]): string | undefined {
   return lines.length === 0 ? undefined : `Commands in the background:\n${lines.map((line) => `- ${line}`).join('\n')}`
 }
 
@@ -33,10 +41,28 @@ export interface StartOptions extends Omit<BackgroundOptions, 'folder'> {
   readonly unloaded: AbortSignal
 }
 
+/** A command that runs in the background of an agent, as a host sees it. */
+export interface RunningCommand {
+  readonly id: string
+  readonly command: string
+  /** Whether it wakes the agent, and when. */
+  readonly wake?: Wake
+  /** Resolves when it has ended, and has woken the agent. */
+  readonly over: Promise<unknown>
+}
+
+declare module 'cordis' {
+  interface Events {
+    /** Asks for the commands that run in the background of an agent: a host that ends it may wait for them, or say that they end. */
+    'background/running'(agent: Agent): readonly RunningCommand[] | undefined
+  }
+}
+
 /** See {@link commandsOf}. */
 export class BackgroundCommands {
   readonly folder: string
   private readonly commands = new Map<string, BackgroundCommand>()
+  private readonly wakes = new Map<string, Wake>()
   private readonly lost: Map<string, LostCommand>
   private isBound = false
   private next: number | undefined
@@ -63,7 +89,10 @@ export class BackgroundCommands {
     this.next ??= Math.max(this.highest, ...outputsIn(this.folder))
     const started = await BackgroundCommand.start(`b${++this.next}`, command, { ...options, folder: this.folder })
     this.commands.set(started.id, started)
-    if (wake) started.onChange = () => wakeFor(started, wake, agent)
+    if (wake) {
+      this.wakes.set(started.id, wake)
+      started.onChange = () => wakeFor(started, wake, agent)
+    }
     return started
   }
 
@@ -82,6 +111,13 @@ export class BackgroundCommands {
     await Promise.all(running.map(({ over }) => over))
   }
 
+  running(): readonly RunningCommand[] {
+    return [...this.commands.values()].filter(({ exit }) => !exit).map(({ id, command, over }) => {
+      const wake = this.wakes.get(id)
+      return { id, command, over, ...(wake && { wake }) }
+    })
+  }
+
   /** One that ended with an earlier life of the agent. */
   lostOne(id: string): LostCommand | undefined {
     return this.lost.get(id)
@@ -93,10 +129,11 @@ export class BackgroundCommands {
     this.lost.delete(id)
   }
 
-  /** A line for each command that the model should know of. */
-  states(): readonly string[] {
+  /** A line for each command that the model should know of. `untold`: without what a call back has told of it. */
+  states(which: 'all' | 'untold'): readonly string[] {
     const lost = [...this.lost.values()].map((command) => `${command.id} ${lostText(command)}; its output is in ${command.file}`)
-    return [...lost, ...[...this.commands.values()].map(stateOf)]
+    const own = [...this.commands.values()].filter(({ exit, isTold }) => which === 'all' || !(exit && isTold))
+    return [...lost, ...own.map((command) => stateOf(command, which === 'untold' && command.isTold))]
   }
 }
 
@@ -104,8 +141,8 @@ export class BackgroundCommands {
  * A command's state on one line. It says whether there is output, not how much: so it changes once, and again after a
  * read.
  */
-function stateOf(command: BackgroundCommand): string {
-  const news = command.hasNews ? (command.exit ? '; it printed what you have not seen' : '; there is new output') : ''
+function stateOf(command: BackgroundCommand, isTold = false): string {
+  const news = command.hasNews && !isTold ? (command.exit ? '; it printed what you have not seen' : '; there is new output') : ''
   return `${command.id} (${nameOf(command.command)}) ${command.exit ? exitText(command.exit) : 'runs'}${news}`
 }
 
@@ -123,6 +160,7 @@ function wakeFor(command: BackgroundCommand, wake: Wake, agent: Agent): void {
   if (wake === 'end' && !command.exit) return
   try {
     agent.steer({ key: 'background', content: `In the background, ${stateOf(command)}. background { id: ${JSON.stringify(command.id)} } gives its output.` })
+    command.isTold = true
   } catch (error) {
     agent.report('background', error instanceof Error ? error.message : String(error))
   }

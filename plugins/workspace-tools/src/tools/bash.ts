@@ -27,7 +27,7 @@ const DESCRIPTION = 'Runs a shell command in the workspace and gives its output 
 const BACKGROUND: Readonly<Record<string, JsonObject>> = {
   background: {
     type: 'boolean',
-    description: 'Go on while it runs, without a time limit, as for a server; the tool background gives its output and stops it. You are told when it ends.',
+    description: 'Go on while it runs, without a time limit, as for a server; the tool background gives its output and stops it. You are told when it ends; without wake it may be ended when you have answered.',
   },
   wake: {
     enum: ['end', 'output'],

@@ -1,5 +1,5 @@
 import { NO_USAGE, type Usage, addUsage, textOf } from '@headrace/message'
-import { Costs } from '@headrace/agent/internal'
+import { Costs, NOBODY_SAID } from '@headrace/agent/internal'
 import type { ModelLookup } from '@headrace/tokens'
 import { type Spent, detailsIn } from '@headrace/plugin-subagent'
 import type { ErrorRecord, SessionEvent, TurnFinish, TurnReason } from '@headrace/session'
@@ -16,6 +16,8 @@ export interface Summary {
   readonly finish?: TurnFinish
   /** Calls that were denied by no person. Absent where there are none. */
   readonly denied?: number
+  /** How many of those would have been asked for, with nobody there to ask. */
+  readonly unattended?: number
   /** Of the last answer. */
   readonly text: string
   readonly turns: number
@@ -37,6 +39,7 @@ export class Tally {
   private readonly costs: Costs
   private readonly childCosts: (number | undefined)[] = []
   private denied = 0
+  private unattended = 0
   /** Calls that the user was asked about, by question; and those that were answered. */
   private readonly questions = new Map<number, string>()
   private readonly answered = new Set<string>()
@@ -57,12 +60,20 @@ export class Tally {
       case 'question/answered': if (event.data.by === 'user') this.answered.add(this.questions.get(event.data.question) ?? ''); return
       case 'tool/result':
         this.addSpent(detailsIn(event.data.details))
-        if (event.data.outcome === 'denied' && !this.answered.has(`${event.data.assistant}.${event.data.index}`)) this.denied++
+        if (event.data.outcome === 'denied' && !this.answered.has(`${event.data.assistant}.${event.data.index}`)) {
+          this.denied++
+          this.addBelow(event)
+        }
         return
       case 'turn/end':
         this.turns++
         if (!this.ended || this.ended.reason === 'done') this.ended = event.data
     }
+  }
+
+  /** A denied call of a session that works for this one; how many those are, their maker's result says. */
+  addBelow({ data: { message: { content: [block] } } }: SessionEvent<'tool/result'>): void {
+    if (textOf(block).endsWith(NOBODY_SAID)) this.unattended++
   }
 
   /** Of a subagent, which has a log of its own. */
@@ -80,11 +91,11 @@ export class Tally {
 
   /** @param otherwise the outcome where no turn ended in the log */
   summary(otherwise: { readonly reason: Summary['reason']; readonly error?: ErrorRecord }): Summary {
-    const { session, store, denied, text, turns, steps, usage, cost } = this
+    const { session, store, denied, unattended, text, turns, steps, usage, cost } = this
     const { reason, error, finish } = this.ended ?? { ...otherwise, finish: undefined }
     return {
       session, ...(store !== undefined && { store }), reason, ...(error && { error }), ...(finish && { finish }),
-      ...(denied > 0 && { denied }), text, turns, steps, usage,
+      ...(denied > 0 && { denied, unattended }), text, turns, steps, usage,
       ...(cost !== undefined && { cost }),
     }
   }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { fibersOf } from '@headrace/cordis'
 import type { Context } from 'cordis'
 import { boot, bootFile, shutDown } from '../base/app.ts'
@@ -40,6 +41,7 @@ async function appOf({ app, debug }: PluginsOptions, terminal: Terminal): Promis
     const { ctx, loader } = await bootFile(app, {}, terminal, debug === true)
     return { ctx, entries: loader.entries }
   }
+  if (existsSync('cordis.yml')) terminal.note('headrace: this is the usual set; there is a cordis.yml here: headrace plugins --app cordis.yml shows its app')
   const ctx = await boot({}, terminal, debug === true)
   const fibers = fibersOf(ctx).filter((fiber) => fiber.parent.fiber === ctx.fiber)
   return { ctx, entries: fibers.map((fiber) => ({ id: fiber.name, fiber })) }

@@ -1,21 +1,22 @@
-import { fstatSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
+import { existsSync, fstatSync, readFileSync } from 'node:fs'
 import type { Agent } from '@headrace/agent'
 import { HeadraceError, messageOf, nearest, resolveModel, splitModel } from '@headrace/message'
 import { presets } from '@headrace/plugin-models'
-import type { Fold, SessionEvent, SessionStore } from '@headrace/session'
+import type { Fold, SessionStore } from '@headrace/session'
 import type { Context } from 'cordis'
 import type { Config } from '../../plugin.ts'
 import { ENDPOINT, isHttpUrl, providerOf, routeOf } from '../../route.ts'
 import { boot, bootFile, shutDown } from '../base/app.ts'
-import { type Attachment, putAttachment, readAttachment } from '../base/attachment.ts'
+import { type Attachment, readAttachment } from '../base/attachment.ts'
 import { CANCELLED, CommandError, DENIED, DONE, FAILED, NO_ANSWER, UsageError } from '../base/error.ts'
 import { Interrupts } from '../base/interrupts.ts'
 import { type StoreOptions, foldOf, folderOf, newestIn, storeOf, storePlugin } from '../base/store.ts'
-import { type Summary, Tally } from '../base/tally.ts'
+import type { Summary } from '../base/tally.ts'
 import { type QuestionsOptions, questions } from '../show/questions.ts'
 import type { Terminal } from '../show/terminal.ts'
-import { type Audience, Transcript, jsonLines } from '../show/transcript.ts'
+import { Transcript, jsonLines } from '../show/transcript.ts'
+import { follow } from './follow.ts'
 
 export interface RunOptions extends StoreOptions {
   /** The file of an app, instead of the usual set. */
@@ -39,13 +40,13 @@ export interface RunOptions extends StoreOptions {
 }
 
 /** An existing session, folded to its end. */
-interface Found {
+export interface Found {
   readonly id: string
   readonly fold: Fold
 }
 
 /** The request for a run, checked as far as possible before the agent is started. */
-interface Plan {
+export interface Plan {
   readonly cwd: string | undefined
   readonly prompt: string | undefined
   readonly attachments?: readonly Attachment[]
@@ -57,7 +58,7 @@ interface Plan {
 
 /** `headrace run`: prompts an agent, or lets it finish its open work, and follows it to the end. Returns the exit code. */
 export async function run(words: readonly string[], options: RunOptions, terminal: Terminal): Promise<number> {
-  const asked = await askedFor(words, options)
+  const asked = await askedFor(words, options, terminal)
   // The app of a file has a store of its own to look for the session in, so it boots first.
   const plan = options.app === undefined ? await planOf(asked, options, terminal, await storeOf(options, 'to write')) : undefined
   if (typeof plan === 'number') return plan
@@ -71,10 +72,10 @@ export async function run(words: readonly string[], options: RunOptions, termina
     if (interrupts.signal.aborted) return CANCELLED
     const ready = plan ?? await planOf(asked, options, terminal, app.sessions.current)
     if (typeof ready === 'number') return ready
-    if (!config) checkModel(app, options, ready.found)
+    checkModel(app, options, ready.found, config)
     const agent = await agentOf(app, ready, options, config?.baseURL)
     if (ready.found && !options.json) terminal.note(`session ${agent.id}, continued`)
-    const summary = await follow(app, agent, ready, audience, app.sessions.current.location, [interrupts.signal, terminal.closed])
+    const summary = await follow(app, agent, ready, { audience, terminal, stops: [interrupts.signal, terminal.closed] })
     audience.end(summary)
     return exitCode(summary)
   } catch (error) {
@@ -93,10 +94,11 @@ interface Asked {
   readonly attachments: readonly Attachment[]
 }
 
-async function askedFor(words: readonly string[], options: RunOptions): Promise<Asked> {
+async function askedFor(words: readonly string[], options: RunOptions, terminal: Terminal): Promise<Asked> {
   if (options.app !== undefined && options.store !== undefined) throw new UsageError('where sessions are kept is said in the file of --app; leave --store out')
   if (options.app !== undefined && options.baseUrl !== undefined) throw new UsageError('where models are is said in the file of --app; leave --base-url out')
   const cwd = folderOf(options.cwd ?? '.')
+  if (options.app !== undefined) tellVariables(options.app, terminal)
   // --continue needs no prompt, and must not wait for a pipe that nobody closes.
   const prompt = await readPrompt({ words, fromPipe: options.continue !== true })
   const isNew = !options.continue && options.session === undefined
@@ -118,15 +120,23 @@ async function bootApp(file: string, terminal: Terminal, debug: boolean): Promis
   return ctx
 }
 
-/** A turn that cannot send its request would settle its prompt. */
-function checkModel(app: Context, { model }: RunOptions, found: Found | undefined): void {
+/** Variables that hold for the usual set only, unless the file reads them itself. */
+function tellVariables(file: string, terminal: Terminal): void {
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const unread = ['HEADRACE_MODEL', 'HEADRACE_BASE_URL'].filter((name) => process.env[name] && !text.includes(name))
+  if (unread.length > 0) terminal.note(`headrace: ${unread.join(' and ')} ${unread.length === 1 ? 'is' : 'are'} not used: with --app, models and where they are is said in ${file}`)
+}
+
+/** A turn that cannot send its request would settle its prompt. @throws UsageError before anything is written */
+function checkModel(app: Context, options: RunOptions, found: Found | undefined, set: Config | undefined): void {
   const logged = found?.fold.headers.baseline?.config.model
-  const provider = splitModel(model?.includes('/') ? model : logged ?? '').provider || undefined
+  const model = set ? set.model && routeOf(set.model, set.baseURL).model : options.model?.includes('/') ? options.model : undefined
+  const provider = splitModel(model ?? logged ?? '').provider || undefined
   const known = app.llm.providers()
-  if (provider !== undefined && !known.includes(provider)) {
-    const which = `${JSON.stringify(provider)}${nearest(provider, known)}`
-    throw new UsageError(`the app has no provider ${which}; it has ${known.join(', ') || 'none'}`)
-  }
+  if (provider === undefined || known.includes(provider)) return
+  const which = `${JSON.stringify(provider)}${nearest(provider, known)}`
+  if (!set) throw new UsageError(`the app has no provider ${which}; it has ${known.join(', ') || 'none'}`)
+  throw new UsageError(`the session's model ${logged} is of the provider ${which}, which the usual set does not have; give the app that has it with --app, or another model with --model`)
 }
 
 async function planOf(
@@ -213,39 +223,6 @@ async function agentOf(app: Context, { found, id, cwd }: Plan, options: RunOptio
   const model = asked === undefined ? undefined : routeOf(asked, baseURL).model
   const common = { ...(cwd !== undefined && { cwd }), ...(model !== undefined && { model }) }
   return found ? app.agents.resume(found.id, { ...common, ...(options.continue && { turn: 'continue' as const }) }) : app.agents.create({ ...common, ...(id !== undefined && { id }) })
-}
-
-async function follow(
-  app: Context, agent: Agent, { prompt, attachments = [], found }: Plan, audience: Audience, store: string | undefined,
-  stops: readonly AbortSignal[],
-): Promise<Summary> {
-  const tally = new Tally(agent.id, (model) => app.llm.info(model), store)
-  const tell = (event: SessionEvent): void => {
-    tally.add(event)
-    audience.event(event)
-  }
-  // Open calls are closed when the session is resumed: the person must see which outcomes are unknown, as the model does.
-  if (found) for (const event of [...agent.session.events(found.fold.length)]) tell(event)
-  agent.session.on('event', tell)
-  agent.session.on('chunk', (chunk) => audience.chunk(chunk))
-  agent.session.on('piece', (piece) => audience.piece(piece))
-  // Disposed, so that prompts behind the cancelled turn wait for --continue.
-  const stop = (signal: AbortSignal) => (): void => {
-    agent.cancel(typeof signal.reason === 'string' ? signal.reason : 'its output was closed')
-    void agent.dispose()
-  }
-  const stopping = stops.map((signal) => [signal, stop(signal)] as const)
-  for (const [signal, listener] of stopping) signal.addEventListener('abort', listener, { once: true })
-  const parts = await Promise.all(attachments.map((attachment) => putAttachment(agent, attachment)))
-  const handle = prompt === undefined ? undefined : agent.prompt(parts.length === 0 ? prompt : [...parts, prompt])
-  if (!handle) agent.wake()
-  if (stops.some((signal) => signal.aborted)) stop(stops.find((signal) => signal.aborted)!)()
-  await agent.idle()
-  const lost = { code: 'TURN_LOST', message: 'the turn did not end; its session took no more events' }
-  const result = handle ? await handle.result : { reason: 'error' as const, error: lost }
-  for (const [signal, listener] of stopping) signal.removeEventListener('abort', listener)
-  await agent.dispose()
-  return tally.summary(result)
 }
 
 /** A terminal to ask on: stdin and stderr must both be one. */

@@ -77,8 +77,10 @@ async function* compare(log: Log, app: Context, blob: Blob): AsyncGenerator<Comp
 async function again(app: Context, fold: Fold, session: string, seq: number, dispatch: Dispatch, blob: Blob): Promise<Made | string> {
   const data = assembleRequest(partsAt(fold, session, seq, dispatch))
   const request = Object.defineProperty(data, 'signal', { value: new AbortController().signal, enumerable: true }) as Request
+  const { provider } = splitModel(request.config.model)
+  if (!app.llm.providers().includes(provider)) return `the provider ${JSON.stringify(provider)} of its model is not here; give the app that has it with --app`
   try {
-    return (await app.llm.wire(request, blob)) ?? `the adapter of ${splitModel(request.config.model).provider} cannot make a body without sending it`
+    return (await app.llm.wire(request, blob)) ?? `the adapter of ${provider} cannot make a body without sending it`
   } catch (error) {
     return messageOf(error)
   }

@@ -1,7 +1,7 @@
 import type { Block, Message } from '@headrace/message'
 import type { Explanation, HeaderChange, MessagePart, SegmentName, Size } from '../base/explanation.ts'
 import { brief, count, nameText, shownSize, table } from '../base/text.ts'
-import { shownArguments } from './transcript.ts'
+import { shownArguments, wholeArguments } from './transcript.ts'
 
 /** An explanation as JSON without `--full`: the first words of each text. */
 export function withoutTexts({ messages, system, tools, ...rest }: Explanation): object {
@@ -21,14 +21,14 @@ export function* linesOf(explanation: Explanation, full: boolean): Generator<str
   const side = dispatch.purpose === undefined ? '' : `, a side request: ${brief(dispatch.purpose, 80)}`
   yield `request ${name} (event ${seq}${side}): ${shownSize(size.bytes)}, ~${count(size.tokens)} tokens; ${explanation.rebuilds ? 'rebuilds byte for byte' : 'DOES NOT REBUILD as recorded'}`
   yield* endLines(explanation)
-  yield* section('config', table(config.map(({ field, value, owner }) => [field, owner, brief(JSON.stringify(value), FIRST_WORDS)])))
+  yield* section('config', table(config.map(({ field, value, owner }) => [field, owner, full ? JSON.stringify(value) : brief(JSON.stringify(value), FIRST_WORDS)])))
   yield* section('system', partLines(system.map((part) => ({ ...part, cells: [part.name, part.owner] })), full))
   yield* section('tools', partLines(tools.map((part) => ({ ...part, cells: [part.name, part.owner] })), full))
   let index = 0
   for (const segment of SEGMENTS) {
     const parts = messages.filter((part) => part.segment === segment)
     if (segment === 'asked' && parts.length === 0) continue
-    yield* section(segment, partLines(parts.map((part) => messageRow(part, ++index)), full))
+    yield* section(segment, partLines(parts.map((part) => messageRow(part, ++index, full)), full))
   }
   yield* childLines(explanation)
   yield ''
@@ -65,8 +65,8 @@ interface Row extends Size {
   readonly text: string
 }
 
-function messageRow(part: MessagePart, index: number): Row {
-  return { bytes: part.bytes, tokens: part.tokens, cells: [`${index}`, part.role, part.owner], text: textOf(part.message) }
+function messageRow(part: MessagePart, index: number, full: boolean): Row {
+  return { bytes: part.bytes, tokens: part.tokens, cells: [`${index}`, part.role, part.owner], text: textOf(part.message, full) }
 }
 
 function partLines(rows: readonly Row[], full: boolean): readonly string[] {
@@ -74,18 +74,18 @@ function partLines(rows: readonly Row[], full: boolean): readonly string[] {
   return full ? lines.flatMap((line, index) => [line, ...rows[index]!.text.split(/\r?\n/).map((text) => `    ${text}`)]) : lines
 }
 
-function textOf(message: Message): string {
-  return message.content.map(blockText).join('\n')
+function textOf(message: Message, full = false): string {
+  return message.content.map((block) => blockText(block, full)).join('\n')
 }
 
-function blockText(block: Block): string {
+function blockText(block: Block, full: boolean): string {
   switch (block.type) {
     case 'text': return block.text
     case 'reasoning': return `(reasoning) ${block.text}`
     case 'image': return `[${block.mediaType} ${block.digest.slice(0, 12)}]`
     case 'file': return `[${block.name ?? block.mediaType} ${block.digest.slice(0, 12)}]`
-    case 'tool-call': return `→ ${block.name} ${shownArguments(block.arguments)}`
-    case 'tool-result': return `${block.error ? '✗' : '←'} ${block.name}: ${block.content.map(blockText).join('\n')}`
+    case 'tool-call': return `→ ${block.name} ${full ? wholeArguments(block.arguments) : shownArguments(block.arguments)}`
+    case 'tool-result': return `${block.error ? '✗' : '←'} ${block.name}: ${block.content.map((inner) => blockText(inner, full)).join('\n')}`
   }
 }
 

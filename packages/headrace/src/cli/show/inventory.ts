@@ -38,6 +38,13 @@ const WORDS: Readonly<Record<string, string>> = {
 }
 
 function itemOf({ what, key }: Registration, costs: Part['costs'], plugin: string, times: number): string {
-  const tokens = what === 'on' || what === 'provide' ? 0 : costs.filter(({ owner }) => owner === `${plugin}/${key}`).reduce((sum, cost) => sum + cost.tokens, 0)
+  const own = what === 'on' || what === 'provide' ? [] : costs.filter((cost) => cost.owner === `${plugin}/${key}` && isOf(what, cost.kind))
+  const tokens = own.reduce((sum, cost) => sum + cost.tokens, 0)
   return `${key}${times > 1 ? ` ×${times}` : ''}${tokens > 0 ? ` ~${count(tokens)}` : ''}`
+}
+
+/** A tool, a section and a topic may have one key. */
+function isOf(what: string, kind: Part['costs'][number]['kind']): boolean {
+  if (what === 'tools.define') return kind === 'tool'
+  return what === 'system.section' ? kind === 'system' : kind !== 'tool' && kind !== 'system'
 }

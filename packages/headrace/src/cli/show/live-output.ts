@@ -1,4 +1,4 @@
-import type { Piece, ProgressPiece, SessionEvent } from '@headrace/session'
+import type { ProgressPiece, SessionEvent } from '@headrace/session'
 import { brief } from '../base/text.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -26,33 +26,34 @@ export class LiveOutput {
     this.terminal = terminal
   }
 
-  piece(piece: Piece): void {
-    if (piece.type !== 'progress' || !this.terminal.isWatched) return
+  /** @param label of its call, where several run */
+  piece(piece: ProgressPiece, label = ''): void {
+    if (!this.terminal.isWatched) return
     const key = `${piece.assistant}/${piece.index}`
     const shown = this.calls.get(key) ?? { at: 0, line: '', lines: 0, told: -Infinity }
     this.calls.set(key, shown)
-    if (piece.from > 0 || piece.state !== undefined) return this.state(shown, piece)
+    if (piece.from > 0 || piece.state !== undefined) return this.state(shown, piece, label)
     // One that comes twice says nothing new; of much output a part may be left out.
     if (piece.at > shown.at) shown.line = '[…] '
     const lines = (shown.line + piece.text.slice(Math.max(0, shown.at - piece.at))).split('\n')
     shown.at = Math.max(shown.at, piece.at + piece.text.length)
     shown.line = lines.pop()!
-    for (const line of lines) this.line(shown, line)
+    for (const line of lines) this.line(shown, line, label)
   }
 
   event(event: SessionEvent): void {
     if (event.type === 'tool/result') this.calls.delete(`${event.data.assistant}/${event.data.index}`)
   }
 
-  private line(shown: Shown, line: string): void {
-    if (shown.lines++ < MAX_LINES) this.terminal.note(`  ${brief(line, 200)}`)
-    else if (shown.lines === MAX_LINES + 1) this.terminal.note('  … more is not shown')
+  private line(shown: Shown, line: string, label: string): void {
+    if (shown.lines++ < MAX_LINES) this.terminal.note(`  ${label}${brief(line, 200)}`)
+    else if (shown.lines === MAX_LINES + 1) this.terminal.note(`  ${label}… more is not shown`)
   }
 
-  private state(shown: Shown, { text }: ProgressPiece): void {
+  private state(shown: Shown, { text }: ProgressPiece, label: string): void {
     const now = performance.now()
     if (now - shown.told < PAUSE) return
     shown.told = now
-    this.line(shown, text)
+    this.line(shown, text, label)
   }
 }

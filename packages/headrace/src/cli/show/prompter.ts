@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { type Interface, createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
-import { KeyGate, STANDS } from '@headrace/consent'
+import { KeyGate, STANDS, written } from '@headrace/consent'
 
 /** A terminal to ask on. */
 export interface AskedOn {
@@ -43,7 +43,7 @@ export class Prompter {
     const all = whole ? ', [s]how all' : ''
     let shown = lines
     for (;;) {
-      const line = await this.line(shown, `${words}${all}: `, signal)
+      const line = await this.line(shown, `${words}${all}, then Enter: `, signal)
       if (!whole || line === undefined || !['s', 'show', 'show all'].includes(line.trim().toLowerCase())) return line
       shown = whole
     }
@@ -58,8 +58,11 @@ export class Prompter {
     if (stands) return this.read(words, signal)
     // Nobody can have typed what nobody knew: the terminal does not say when the question stood there.
     const code = String(randomInt(100, 1_000))
-    const typed = await this.read(`This terminal does not say what it shows. Your answer, with ${code} in front, ${words}`, signal)
-    return typed?.trim().startsWith(code) ? typed.trim().slice(code.length) : typed === undefined ? undefined : this.line([], words, signal)
+    output.write(`This terminal does not say what it shows, so an answer begins with ${code}: ${code}y is y, ${code}n is n.\n`)
+    const typed = await this.read(words, signal)
+    if (typed === undefined || typed.trim().startsWith(code)) return typed?.trim().slice(code.length)
+    const said = typed.trim() === '' ? 'An empty line' : JSON.stringify(written(typed.trim().slice(0, 40)))
+    return this.line([`${said} was not taken: it does not begin with ${code}. There is a new number.`], words, signal)
   }
 
   /** Waits until what was written stands on the screen. False where the terminal does not tell, undefined where it was closed. */

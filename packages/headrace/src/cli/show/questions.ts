@@ -99,7 +99,7 @@ class Door {
       if (chosen) return { answer: chosen.answer, remember: chosen.remember }
       if (['y', 'yes'].includes(word)) return { answer: 'allow' }
       if (['n', 'no', ''].includes(word)) return { answer: 'deny' }
-      shown = { ...shown, lines: [] }
+      shown = { ...shown, lines: [`${JSON.stringify(writtenLine(line.trim().slice(0, 40)))} was not understood.`] }
     }
   }
 

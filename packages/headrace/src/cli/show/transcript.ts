@@ -1,4 +1,4 @@
-import { type Chunk, type JsonObject, type Usage, callsOf, textOf } from '@headrace/message'
+import { type Chunk, type JsonObject, type ToolCallBlock, type Usage, callsOf, textOf } from '@headrace/message'
 import type { Piece, SessionEvent } from '@headrace/session'
 import { shownStore } from '../base/store.ts'
 import type { Summary } from '../base/tally.ts'
@@ -13,6 +13,8 @@ export class Transcript implements Audience {
   private failed: string | undefined
 
   private readonly live: LiveOutput
+  /** Of calls that were asked for together, as `assistant/index`. */
+  private readonly labels = new Map<string, string>()
 
   constructor(terminal: Terminal) {
     this.terminal = terminal
@@ -20,7 +22,7 @@ export class Transcript implements Audience {
   }
 
   piece(piece: Piece): void {
-    this.live.piece(piece)
+    if (piece.type === 'progress') this.live.piece(piece, this.labelOf(piece))
   }
 
   chunk(chunk: Chunk): void {
@@ -43,20 +45,46 @@ export class Transcript implements Audience {
         return
       case 'assistant/message':
         if (!terminal.isShown) terminal.text(textOf(event.data.message))
-        for (const call of callsOf(event.data.message)) terminal.note(`→ ${brief(call.name, 64)} ${shownArguments(call.arguments)}`)
-        return
+        return this.calls(event.seq, callsOf(event.data.message))
       case 'tool/result': {
         const [block] = event.data.message.content
-        if (event.data.outcome === 'unknown') return terminal.warn(`✗ ${brief(block.name, 64)} was running when it was cut off: its outcome is unknown, and it is not run again`)
+        const label = this.labelOf(event.data)
+        this.labels.delete(keyOf(event.data))
+        if (event.data.outcome === 'unknown') return terminal.warn(`✗ ${label}${brief(block.name, 64)} was running when it was cut off: its outcome is unknown, and it is not run again`)
         const failed = event.data.outcome !== 'done'
-        return terminal.note(`${failed ? '✗' : '←'} ${brief(block.name, 64)}: ${shownResult(textOf(block))}`)
+        return terminal.note(`${failed ? '✗' : '←'} ${label}${brief(block.name, 64)}: ${shownResult(textOf(block))}`)
       }
-      case 'retry/again': return event.data.delay < 1_000 ? undefined : terminal.note(`… waits ${count(Math.round(event.data.delay / 1000))} s for the provider`)
+      case 'retry/again':
+        if (event.data.delay < 1_000) return
+        terminal.note(`✗ the request failed${this.failed === undefined ? '' : `: ${brief(this.failed, 500)}`}`)
+        this.failed = undefined
+        return terminal.note(`… it goes out again in ${count(Math.round(event.data.delay / 1000))} s`)
       case 'user/message': if (event.data.owner !== 'user') terminal.note(`+ ${nameText(event.data.owner)}: ${brief(textOf(event.data.message), 200)}`)
     }
   }
 
-  end({ session, store, reason, error, finish, denied = 0, steps, usage, cost }: Summary): void {
+  /** Each call; where there are several, with a number that its result has too. */
+  private calls(assistant: number, calls: readonly ToolCallBlock[]): void {
+    for (const [index, call] of calls.entries()) {
+      if (calls.length > 1) this.labels.set(keyOf({ assistant, index }), `[${index + 1}] `)
+      this.terminal.note(`→ ${this.labelOf({ assistant, index })}${brief(call.name, 64)} ${shownArguments(call.arguments)}`)
+    }
+  }
+
+  private labelOf(call: CallAt): string {
+    return this.labels.get(keyOf(call)) ?? ''
+  }
+
+  below(session: string, { data }: SessionEvent<'tool/result'>): void {
+    const [block] = data.message.content
+    this.terminal.note(`✗ ${brief(block.name, 64)} in the session ${nameText(session)}: ${shownResult(textOf(block))}`)
+  }
+
+  waits(commands: readonly string[]): void {
+    this.terminal.note(`… waits for ${commands.join(', ')} in the background; Ctrl-C ends ${commands.length === 1 ? 'it' : 'them'}`)
+  }
+
+  end({ session, store, reason, error, finish, denied = 0, unattended = 0, steps, usage, cost }: Summary): void {
     const { terminal } = this
     terminal.breakLines()
     if (finish === 'length') terminal.warn('headrace: warning: the answer was cut off at the model\'s output limit')
@@ -65,10 +93,27 @@ export class Transcript implements Audience {
     if (finish === 'empty' && reason === 'done') terminal.warn('headrace: warning: the model ended its turn without a word')
     if (reason === 'cancelled' || reason === 'withdrawn') terminal.warn(`headrace: ${error?.message ?? 'cancelled'}`)
     else if (reason !== 'done') terminal.warn(`headrace: ${reason === 'error' ? '' : `the turn ended with "${reason}": `}${error?.message ?? 'the turn failed'}`)
-    if (denied > 0) terminal.warn(`headrace: ${denied === 1 ? '1 call was' : `${denied} calls were`} denied: a rule said so, or nobody was there to allow it (--yes allows what would be asked)`)
+    if (denied > 0) terminal.warn(`headrace: ${deniedText(denied, unattended)}`)
     const made = steps === 0 ? 'nothing was sent' : `${steps} step${steps === 1 ? '' : 's'}`
     terminal.note([made, ...shownUsage(usage), ...(cost === undefined ? [] : [`$${cost.toFixed(4)}`]), `session ${session}${shownStore(store)}`].join(' · '))
   }
+}
+
+interface CallAt {
+  readonly assistant: number
+  readonly index: number
+}
+
+function keyOf({ assistant, index }: CallAt): string {
+  return `${assistant}/${index}`
+}
+
+/** @param unattended how many of them would have been asked for, with nobody there to ask */
+function deniedText(denied: number, unattended: number): string {
+  const hint = 'nobody was there to allow it (--yes allows what would be asked)'
+  const head = `${denied === 1 ? '1 call was' : `${denied} calls were`} denied`
+  if (unattended === 0) return `${head} by a rule or a plugin`
+  return unattended >= denied ? `${head}: ${hint.replace('it', denied === 1 ? 'it' : 'them')}` : `${head}: ${denied - unattended} by a rule or a plugin; for ${unattended} ${hint}`
 }
 
 /** Nothing where there is no usage: the request was not sent, did not get through, or the endpoint reports none. */
@@ -83,6 +128,12 @@ export function shownArguments(text: string): string {
   if (!input) return brief(text, 160)
   const fields = Object.entries(input).map(([name, value]) => `${brief(name, 40)}=${brief(JSON.stringify(value), 80)}`)
   return brief(fields.join(' '), 200)
+}
+
+/** The same, nothing of it left out. */
+export function wholeArguments(text: string): string {
+  const input = parsed(text)
+  return input ? Object.entries(input).map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(' ') : text
 }
 
 function parsed(text: string): JsonObject | undefined {
@@ -106,6 +157,10 @@ export interface Audience {
   event(event: SessionEvent): void
   chunk(chunk: Chunk): void
   piece(piece: Piece): void
+  /** A call was denied in a session that works for this one. */
+  below(session: string, event: SessionEvent<'tool/result'>): void
+  /** The agent has nothing to do, and waits for these commands in the background. */
+  waits(commands: readonly string[]): void
   end(summary: Summary): void
 }
 
@@ -119,6 +174,8 @@ export function jsonLines(terminal: Terminal): Audience {
     piece: (piece) => {
       if (piece.type === 'progress') terminal.json({ type: piece.type, index: piece.index, from: piece.from, at: piece.at, text: piece.text })
     },
-    end: (summary) => terminal.json({ type: 'result', ...summary }),
+    below: () => undefined,
+    waits: () => undefined,
+    end: ({ unattended: _, ...summary }) => terminal.json({ type: 'result', ...summary }),
   }
 }
