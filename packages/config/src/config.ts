@@ -24,6 +24,36 @@ interface Issue {
 /** The problems of a config by its schema: all unknown keys, else the schema's first issue. None where `schema` is no schema. */
 export function problemsOf(schema: unknown, config: unknown): readonly ConfigProblem[] {
   if (!isStandard(schema)) return []
+  const found = schemaProblems(schema, config)
+  return found.length > 0 || !isSchema(schema) ? found : checkedProblems(schema, config, [])
+}
+
+/** Its key on a schema: a check that schemas cannot state. For all copies of this package. */
+const CHECK: unique symbol = Symbol.for('headrace.config.check') as never
+
+/**
+ * Adds a check of the values that fit a schema, for {@link problemsOf} only: what is refused where a file is read would be told only by
+ * the plugin otherwise, without its line. Paths begin at the value. Returns the same schema.
+ */
+export function checked<T extends object>(schema: T, check: (value: unknown) => readonly ConfigProblem[]): T {
+  return Object.defineProperty(schema, CHECK, { value: check, configurable: true })
+}
+
+function checkedProblems(schema: Schema, value: unknown, above: Path): readonly ConfigProblem[] {
+  if (typeof value !== 'object' || value === null) return []
+  const check = Reflect.get(schema, CHECK) as ((value: unknown) => readonly ConfigProblem[]) | undefined
+  const own = check?.(value).map(({ path, message }) => ({ path: [...above, ...path], message })) ?? []
+  const part = schema.type === 'union' ? partFor(schema, value) : schema.type === 'transform' ? schema.inner : undefined
+  if (part) return [...own, ...checkedProblems(part, value, above)]
+  const inner = Object.entries(value).flatMap(([key, item]) => {
+    const of = schema.type === 'object' ? schema.dict?.[key] : schema.type === 'dict' ? schema.inner : undefined
+    return of ? checkedProblems(of, item, [...above, key]) : []
+  })
+  return [...own, ...inner]
+}
+
+function schemaProblems(schema: unknown, config: unknown): readonly ConfigProblem[] {
+  if (!isStandard(schema)) return []
   const own = isSchema(schema) ? schema : undefined
   const unknown = own ? unknownKeys(own, config, []) : []
   if (unknown.length > 0) return unknown.map(({ path, known }) => ({ path, message: unknownWords(path, known) }))
@@ -33,20 +63,20 @@ export function problemsOf(schema: unknown, config: unknown): readonly ConfigPro
     const part = own && partAt(own, path)
     // A union only says that no member fits; the member for maps says why.
     const inner = part?.type === 'union' ? partFor(part, value) : undefined
-    if (inner) return problemsOf(inner, value).map((problem) => ({ ...problem, path: [...path, ...problem.path] }))
+    if (inner) return schemaProblems(inner, value).map((problem) => ({ ...problem, path: [...path, ...problem.path] }))
     const expected = part ? wordsFor(part) : typeof issue.expected === 'string' ? KINDS[issue.expected] : undefined
     return [{ path, message: wrongWords(expected, value) }]
   })
 }
 
 /**
- * Makes a schema reject what {@link problemsOf} finds, wherever Cordis validates a config: at `ctx.plugin()` and at an
+ * Makes a schema reject what {@link problemsOf} finds by it, wherever Cordis validates a config: at `ctx.plugin()` and at an
  * update. Returns the same schema; later calls on it, such as `.default()`, return one that is not strict.
  */
 export function strict<T extends object>(schema: T): T {
   const standard = rawStandard(schema as unknown as StandardSchema)
   const validate = (config: unknown): unknown => {
-    const problems = problemsOf(schema, config)
+    const problems = schemaProblems(schema, config)
     if (problems.length === 0) return standard.validate(copyOf(config))
     return { issues: problems.map(({ path, message }) => ({ message: `${pathText(path)}: ${message}`, ...(path.length > 0 && { path }) })) }
   }

@@ -1,2 +1,2 @@
-export { type ConfigProblem, type Path, pathText, problemsOf, strict } from './config.ts'
+export { type ConfigProblem, type Path, checked, pathText, problemsOf, strict } from './config.ts'
 export { kindOf, truthHint } from './words.ts'

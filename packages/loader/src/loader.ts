@@ -2,7 +2,7 @@ import { basename, resolve } from 'node:path'
 import type { Context, Fiber } from 'cordis'
 import { messageOf } from '@headrace/message'
 import { Modules } from './modules.ts'
-import { type Environment, type Wanted, readApp } from './plan.ts'
+import { type Environment, type Wanted, missingServices, readApp } from './plan.ts'
 import { LoaderError, type Problem, lineOf } from './problem.ts'
 import { RunningEntries } from './running.ts'
 import { FileWatch } from './watch.ts'
@@ -40,6 +40,12 @@ export interface BootOptions {
   readonly fallbacks?: readonly string[]
 }
 
+/** Options of `check()`. */
+export interface CheckOptions extends BootOptions {
+  /** Modules whose services are known, and which each provides. What waits for another one is a problem where the file names no others. */
+  readonly provided?: Readonly<Record<string, readonly string[]>>
+}
+
 /** An entry that was started. */
 export interface Running {
   readonly id: string
@@ -64,9 +70,10 @@ export async function boot(ctx: Context, options: BootOptions = {}): Promise<Loa
 }
 
 /** Reads and checks an app, its modules and configs, and starts nothing. Returns all problems, in the order of the file. */
-export async function check({ file = 'cordis.yml', env = process.env, timeout = TIMEOUT, fallbacks = [] }: BootOptions = {}): Promise<readonly Problem[]> {
+export async function check({ file = 'cordis.yml', env = process.env, timeout = TIMEOUT, fallbacks = [], provided = {} }: CheckOptions = {}): Promise<readonly Problem[]> {
   try {
-    return (await readApp(resolve(file), file, new Modules(resolve(file), fallbacks, timeout), env)).problems
+    const { problems, plans } = await readApp(resolve(file), file, new Modules(resolve(file), fallbacks, timeout), env)
+    return problems.length > 0 ? problems : missingServices(plans, provided)
   } catch (error) {
     if (error instanceof LoaderError) return error.problems
     throw error

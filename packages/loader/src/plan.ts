@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { Plugin } from 'cordis'
+import { Inject, type Plugin } from 'cordis'
 import { pathText, problemsOf } from '@headrace/config'
 import { messageOf, nearest } from '@headrace/message'
 import type { Path } from './document.ts'
@@ -61,6 +61,19 @@ async function planOf(entry: Entry, modules: Modules, env: Environment): Promise
   const { config, problems } = interpolate(entry, env)
   const wrong = problems.length > 0 ? problems : checkConfig(entry, plugin.Config, config)
   return wrong.length > 0 ? { problems: wrong } : { entry, plugin, config }
+}
+
+/** Services that an entry waits for and that no module of the file provides, as far as that is known of all of them. */
+export function missingServices(plans: readonly Plan[], provided: Readonly<Record<string, readonly string[]>>): readonly Problem[] {
+  if (!plans.every(({ entry }) => Object.hasOwn(provided, entry.name))) return []
+  const there = new Set(plans.flatMap(({ entry }) => provided[entry.name]!))
+  return plans.flatMap(({ entry, plugin }) => {
+    const missing = Object.keys(Inject.resolve(plugin.inject)).filter((service) => !there.has(service))
+    return missing.map((service) => {
+      const from = Object.keys(provided).find((module) => provided[module]!.includes(service))
+      return entry.problem(`waits for the service ${service}, which nobody here provides${from === undefined ? '' : `; add an entry ${from}`}`)
+    })
+  })
 }
 
 /** What is wrong with an entry's config, by the plugin's own `Config`, with its lines. */

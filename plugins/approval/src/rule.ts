@@ -1,6 +1,5 @@
 import { isAbsolute } from 'node:path'
 import { type CommandLine, readCommand } from './command.ts'
-import type { Config } from './config.ts'
 import { ApprovalError } from './error.ts'
 import { type Led, pathMatcher } from './path.ts'
 
@@ -30,10 +29,33 @@ export interface Rule {
  *
  * @throws ApprovalError
  */
-export function parseRule(text: string, { commands, paths }: Pick<Config, 'commands' | 'paths'>): Rule {
-  const refuse = (problem: string): never => {
+export function parseRule(text: string, tools: RuledTools): Rule {
+  return readRule(text, tools, (problem) => {
     throw new ApprovalError('RULE_INVALID', `the rule ${JSON.stringify(text)} cannot be one: ${problem}`)
+  })
+}
+
+/** Why a text cannot be a rule; `undefined` where it is one. */
+export function ruleProblem(text: string, tools: RuledTools): string | undefined {
+  const refused: string[] = []
+  try {
+    readRule(text, tools, (problem) => {
+      refused.push(problem)
+      throw new ApprovalError('RULE_INVALID', problem)
+    })
+  } catch (error) {
+    if (refused.length === 0) throw error
   }
+  return refused[0]
+}
+
+/** Tools whose argument a rule may be about, and that argument's name: a shell command, or a path. */
+export interface RuledTools {
+  readonly commands: Readonly<Record<string, string>>
+  readonly paths: Readonly<Record<string, string>>
+}
+
+function readRule(text: string, { commands, paths }: RuledTools, refuse: (problem: string) => never): Rule {
   const found = /^([\w-]+)(\*)?(?:\(([^]*)\))?$/.exec(text)
   if (!found) return refuse('write a tool, or a tool and what it is called with, e.g. bash(npm test *)')
   const [, name, star, inner] = found as unknown as [string, string, string | undefined, string | undefined]

@@ -24,7 +24,9 @@ export interface Following {
 }
 
 /** Gives an agent its work, and follows it until nothing is left to do, nor to be woken for. */
-export async function follow(app: Context, agent: Agent, { prompt, attachments = [], found }: Work, following: Following): Promise<Summary> {
+export async function follow(
+  app: Context, agent: Agent, { prompt, attachments = [], found }: Work, following: Following,
+): Promise<Summary> {
   const { audience, terminal, stops } = following
   const tally = new Tally(agent.id, (model) => app.llm.info(model), app.sessions.current.location)
   const tell = (event: SessionEvent): void => {
@@ -63,10 +65,11 @@ export async function follow(app: Context, agent: Agent, { prompt, attachments =
   await agent.dispose()
   for (const { id, command } of ended) terminal.warn(`headrace: ${id} was ended with this run: ${brief(command, 80)}`)
   const summary = tally.summary(result)
-  return isCut && summary.reason === 'done' ? { ...summary, reason: 'cancelled', error: { code: 'CANCELLED', message: reasonOf(stops.find(({ aborted }) => aborted)) } } : summary
+  if (!isCut || summary.reason !== 'done') return summary
+  return { ...summary, reason: 'cancelled', error: { code: 'CANCELLED', message: reasonOf(stops.find(({ aborted }) => aborted)) } }
 }
 
-/** Waits for the agent, and for commands in the background that were to wake it. True where that was cut off while nothing else was left. */
+/** Waits for the agent, and for commands in the background that were to wake it. True where only those were left, and the run was stopped. */
 async function untilDone(app: Context, agent: Agent, { audience, stops }: Following): Promise<boolean> {
   let told = ''
   for (;;) {
