@@ -20,6 +20,13 @@ describe('what a tool shows while it runs', () => {
     expect(shown([piece('one\ntw', 0), piece('one\ntw', 0), piece('o\n', 6)])).toBe('  one\n  two\n')
   })
 
+  it('has the label of its call, where several run', () => {
+    const err = Object.assign(new PassThrough(), { isTTY: true })
+    const live = new LiveOutput(new Terminal(new PassThrough(), err, { NO_COLOR: '1' }))
+    for (const index of [0, 1]) live.piece(piece('half\n', 0, { index }), `[${index + 1}] `)
+    expect(String(err.read())).toBe('  [1] half\n  [2] half\n')
+  })
+
   it('is shown to nobody where stderr is read by a program', () => {
     expect(shown([piece('one\n', 0)], false)).toBe('')
   })

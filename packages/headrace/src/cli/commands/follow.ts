@@ -69,7 +69,7 @@ export async function follow(
   return { ...summary, reason: 'cancelled', error: { code: 'CANCELLED', message: reasonOf(stops.find(({ aborted }) => aborted)) } }
 }
 
-/** Waits for the agent, and for commands in the background that were to wake it. True where only those were left, and the run was stopped. */
+/** Waits for the agent, and for commands in the background that are to wake it. True where only those were left at a stop. */
 async function untilDone(app: Context, agent: Agent, { audience, stops }: Following): Promise<boolean> {
   let told = ''
   for (;;) {
