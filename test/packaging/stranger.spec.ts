@@ -23,18 +23,19 @@ async function sizeOf(packages: readonly string[]): Promise<Size> {
 describe('what an installation costs', () => {
   const core = ['@headrace/agent', '@headrace/briefing', '@headrace/run-context', '@headrace/tokens', '@headrace/files', '@headrace/plugin-store-jsonl']
 
-  it('is at most 5 MB and 20 packages for the core without a model package', async () => {
+  it('is at most 5 MB and 21 packages for the core without a model package', async () => {
     const { packages, bytes } = await sizeOf(core)
     expect(bytes).toBeLessThanOrEqual(5 * MB)
-    expect(packages).toBeLessThanOrEqual(20)
+    expect(packages).toBeLessThanOrEqual(21)
   })
 
   it('is at most 8 MB with plugin-models', async () => {
     expect((await sizeOf([...core, '@headrace/plugin-models'])).bytes).toBeLessThanOrEqual(8 * MB)
   })
 
-  it('is at most 20 MB for the command', async () => {
-    expect((await sizeOf(['headrace'])).bytes).toBeLessThanOrEqual(20 * MB)
+  // The client of MCP, with its zod, is 16 MB of it.
+  it('is at most 25 MB for the command', async () => {
+    expect((await sizeOf(['headrace'])).bytes).toBeLessThanOrEqual(25 * MB)
   })
 })
 
