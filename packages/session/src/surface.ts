@@ -10,7 +10,7 @@ export interface Entry {
   readonly message: Message
   readonly owner: Owner
   /** `provider/name` of the model that wrote an answer; a seed and a replacement have none. */
-  readonly writer?: string
+  readonly writer: string | undefined
 }
 
 /** The open step's entries. They join the surface when the step ends, in their final order. */
@@ -171,7 +171,7 @@ export class Surface {
   private answer(seq: number, data: EventMap['assistant/message'], model: string | undefined): void {
     if (!this.step) throw new LogError('an assistant message outside a step', seq)
     if (this.step.assistant) throw new LogError('a second assistant message in one step', seq)
-    this.step.assistant = { ...entryOf(seq, { message: data.message, owner: 'model' }), ...(model !== undefined && { writer: model }) }
+    this.step.assistant = entryOf(seq, { message: data.message, owner: 'model' }, 0, model)
     for (const { id, name } of callsOf(data.message)) this.step.calls.push({ id, name, started: false, result: undefined, contexts: NONE })
   }
 
@@ -258,8 +258,9 @@ function freeze(entry: Entry): void {
   Object.freeze(entry)
 }
 
-function entryOf(seq: number, { message, owner }: Signed, part = 0): Entry {
-  return { id: part === 0 ? `${seq}` : `${seq}.${part}`, seq, message, owner }
+/** Each has the same fields, made in one place: a request reads them all, which takes several times as long where shapes differ. */
+function entryOf(seq: number, { message, owner }: Signed, part = 0, writer?: string): Entry {
+  return { id: part === 0 ? `${seq}` : `${seq}.${part}`, seq, message, owner, writer }
 }
 
 function seedOwner(message: Message): Owner {
