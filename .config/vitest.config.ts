@@ -35,8 +35,8 @@ export default defineConfig({
   },
   test: {
     // For hangs only: no test is measured by it, whatever else the machine does.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: exhaustive ? 600_000 : 240_000,
+    hookTimeout: 240_000,
     expect: { poll: { timeout: 60_000, interval: 5 } },
     maxWorkers: 2,
     env: { NODE_ENV: 'test' },

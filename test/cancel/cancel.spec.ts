@@ -147,5 +147,5 @@ describe.each(['keep', 'withdraw'] as const)('cancelled with the queue to %s', (
     expect(runs).toBeGreaterThan((kind === 'timer' ? 2 : 8) / STEP)
     // All but the last, which nothing cancelled.
     figure('cancel', 'everywhere', { cancels: runs - 1 })
-  }, 120_000)
+  })
 })

@@ -119,5 +119,5 @@ describe('a job with an MCP server, skills, rules, tasks and subagents in one fi
     expect(others).toEqual([])
     // Those that a kill left are gone on with: there is no third.
     expect(cards.filter(({ open }) => open?.under?.session === parent!.id)).toHaveLength(2)
-  }, 120_000 + KILLS * 30_000)
+  }, 240_000 + KILLS * 60_000)
 })

@@ -147,5 +147,5 @@ describe.each(KINDS)('kill -9 on $name', (kind) => {
     // A point in time may come when all is done.
     expect(range.counts.kills).toBeGreaterThanOrEqual(KILLS * 0.75)
     figure('crash', kind.name, { kills: range.counts.kills, acknowledgements: range.counts.durable, tools: range.counts.tools })
-  }, 60_000 + KILLS * 4_000)
+  }, 240_000 + KILLS * 20_000)
 })

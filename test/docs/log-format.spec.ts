@@ -134,7 +134,7 @@ describe('docs/log-format.md is enough to write a reader', () => {
       expect(differences).toEqual([])
       for (const [seq, bytes] of seen) expect(partsOf(requests.get(seq) as Parts)).toBe(textOf(JSON.parse(bytes)))
     }
-  }, 60_000)
+  })
 
   it('that sees what was changed: any message, the system prompt, a tool, the config', () => {
     const log = read('whole')

@@ -56,7 +56,7 @@ describe.each(stores)('what append takes, a reader takes, in the store %s', (kin
     }
     await store.close?.()
     expect(Math.min(taken, refused)).toBeGreaterThan(RUNS * 20)
-  }, 120_000)
+  })
 
   // Memory goes with its process.
   if (kind !== 'memory') it('also after a kill', async () => {
@@ -68,5 +68,5 @@ describe.each(stores)('what append takes, a reader takes, in the store %s', (kin
       await (await Session.open(store, `s${seed}`)).close()
       await store.close?.()
     }
-  }, 120_000)
+  })
 })

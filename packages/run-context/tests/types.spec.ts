@@ -123,4 +123,4 @@ it('the compiler agrees with this file, under the options of the workspace', () 
   const problems = ts.getPreEmitDiagnostics(program).map(({ file, start, messageText }) =>
     `${file?.fileName}:${file && start !== undefined ? file.getLineAndCharacterOfPosition(start).line + 1 : 0} ${ts.flattenDiagnosticMessageText(messageText, '\n')}`)
   expect(problems).toEqual([])
-}, 60_000)
+})

@@ -112,7 +112,8 @@ export class SessionView {
   /** @throws LogError for a core type, or one marked as required */
   append<T extends EventType>(draft: EventDraft<T>): SessionEvent<T> {
     // One draft, read once: what was checked is what is appended.
-    const { type, data } = ((draft as unknown) ?? {}) as EventDraft<T>
+    const given: unknown = draft
+    const { type, data } = (given ?? {}) as EventDraft<T>
     if (typeof type !== 'string') throw new LogError('append takes one event, { type, data }')
     this.#session.admit()
     if (CORE_TYPES.has(type)) throw new LogError(`${type} is written by the loop only; use the agent's methods`, undefined, 'LOG_CORE_TYPE')

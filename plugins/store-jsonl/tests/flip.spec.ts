@@ -37,7 +37,7 @@ describe('a log of which one byte was changed', () => {
     }
     expect(wrong).toBe(0)
     figure('damage', 'jsonl', { flips: Math.ceil(flips / amount(13, 1)) })
-  }, 120_000)
+  })
 
   it.each([['one event', SINGLE_LAST], ['a list', LIST_LAST]])('is refused, or opens with equal events, for every value of the bytes around a line end, with %s last', async (_, appends) => {
     const log = new TestLog()
@@ -55,7 +55,7 @@ describe('a log of which one byte was changed', () => {
       }
     }
     expect(wrong).toBe(0)
-  }, 120_000)
+  })
 
   it('is refused where a line is missing, stands twice, or stands elsewhere', async () => {
     const log = new TestLog()

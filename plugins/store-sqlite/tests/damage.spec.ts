@@ -114,7 +114,7 @@ describe('a database of which one byte was changed', () => {
     // The events' own bytes at least.
     expect(refused).toBeGreaterThan(events.length / amount(11, 1) / 2)
     figure('damage', 'sqlite', { flips })
-  }, 120_000)
+  })
 })
 
 describe('a file that is not a database of this version', () => {
