@@ -4,7 +4,7 @@ import type { EpochHeader } from './header.ts'
 import { Fold } from './fold.ts'
 import { checkEvent } from './check.ts'
 import { LogError } from './error.ts'
-import type { HistorySnapshot } from './surface.ts'
+import type { Entry, HistorySnapshot } from './surface.ts'
 
 /** A request without its signal: plain data. */
 export type RequestData = Omit<Request, 'signal'>
@@ -46,7 +46,7 @@ export function assembleRequest({ session, dispatch, header: folded, history, si
   })
   const ownersOf = (field: 'prefix' | 'before' | 'after', length: number): readonly Owner[] => Array.from({ length }, (_, index) => owners[field]?.[index] ?? 'loop')
   // Allocated once: it is as long as the history, and adapters read it at every step.
-  const whole = <T>(front: readonly T[], pick: (signed: Signed & { readonly writer?: string | undefined }) => T, back: readonly T[]): readonly T[] => {
+  const whole = <T>(front: readonly T[], pick: (signed: Signed & Partial<Entry>) => T, back: readonly T[]): readonly T[] => {
     const list = new Array<T>(front.length + segments.history + back.length)
     let next = 0
     for (const item of front) list[next++] = item
