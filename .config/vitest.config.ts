@@ -7,6 +7,10 @@ const mutant = process.env.HEADRACE_MUTANT
 // `npm run test:exhaustive` has these to itself: one lives for a minute, one compares what takes how long.
 const exhaustive = process.env.HEADRACE_EXHAUSTIVE === '1' || process.env.HEADRACE_LONG === '1'
 const besideTheTests = ['test/soak/**', 'test/bench/ratios.spec.ts']
+// Each kill, each fault, each moment of a cancel: in the exhaustive run alone too, unless they are asked for by name.
+const exhausting = ['test/crash', 'test/cancel', 'test/faults', 'test/bench/cache.spec.ts', 'packages/run-context/tests/types.spec.ts', 'examples/http-host/tests/stuck.spec.ts']
+  .filter((path) => !process.argv.some((argument) => argument.startsWith(path)))
+  .map((path) => path.endsWith('.ts') ? path : `${path}/**`)
 const specs = ['{packages,plugins,examples}/*/tests/**/*.spec.ts', 'packages/headrace/templates/*/tests/*.spec.ts', 'test/**/*.spec.ts']
 // What looks at the whole process (what keeps it alive, what it holds), and what mocks a module.
 const alone = [
@@ -17,7 +21,7 @@ const alone = [
 // A spec that is named has a process of its own, and starts sooner.
 const named = process.argv.some((argument) => argument.endsWith('.spec.ts'))
 // Those install packages from the registry: vitest.packaging.config.ts.
-const never = ['**/node_modules/**', 'test/packaging/**', ...exhaustive ? [] : besideTheTests]
+const never = ['**/node_modules/**', 'test/packaging/**', ...exhaustive ? [] : [...besideTheTests, ...exhausting]]
 
 // Tests run on the sources, so that a mutation of a source line needs no build; children that a test starts run the built lib/.
 export default defineConfig({

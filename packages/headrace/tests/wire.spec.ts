@@ -54,7 +54,7 @@ describe('what a script reads', () => {
   })
 
   it('a clock is set on the command line, and named when it runs down (W11)', async () => {
-    const server = await lab.serve((_, { index }) => (index === 0 ? { hang: true } : serverError(501)))
+    const server = await lab.serve((_, { index }) => (index === 0 ? { hang: true } : serverError(400)))
     const { err } = await lab.prompt(server, ['Hi', '--first-byte', '1'])
     expect(err).toContain('has not begun to answer after 1 s (its firstByte clock)')
     expect(await lab.prompt(server, ['Hi', '--idle', 'soon'])).toMatchObject({ code: 2 })

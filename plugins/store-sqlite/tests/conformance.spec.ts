@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { SqliteStore } from '@headrace/plugin-store-sqlite'
 import { removeFolder } from '@headrace/testing/folder'
 import { storeConformance } from '@headrace/testing/store-conformance'
+import { amount } from '../../../test/scale.ts'
 
 for (const fsync of ['barrier', 'never'] as const) {
   storeConformance(`SqliteStore with fsync ${fsync}`, () => {
@@ -21,5 +22,5 @@ for (const fsync of ['barrier', 'never'] as const) {
         removeFolder(directory)
       },
     }
-  })
+  }, { events: amount(10_000, 100_000) })
 }
