@@ -28,7 +28,11 @@ const DIGEST = 'a'.repeat(64)
  * @param make gives an empty store for each test
  * @param options.events how many events the longest log has: 100,000 where nothing else is said
  */
-export function storeConformance(name: string, make: () => Promise<StoreFixture> | StoreFixture, { events = 100_000 }: { readonly events?: number } = {}): void {
+export function storeConformance(
+  name: string,
+  make: () => Promise<StoreFixture> | StoreFixture,
+  { events = 100_000 }: { readonly events?: number } = {},
+): void {
   describe(`${name} is a session store`, () => {
     let fixture: StoreFixture
     let store: SessionStore
