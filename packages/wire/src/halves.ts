@@ -8,6 +8,7 @@ export class Halves {
   /** The first half at the end of each text. */
   private readonly waiting = new Map<string, string>()
 
+  /** Takes a chunk in. Returns what can be told now: none where all of it waits for its other half, several at the end. */
   read(chunk: Chunk): readonly Chunk[] {
     switch (chunk.type) {
       case 'text':
