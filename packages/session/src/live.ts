@@ -40,6 +40,7 @@ export class Live<Events extends { [K in keyof Events]: unknown }> {
 
   /** Delivers a value to every listener. */
   emit<K extends keyof Events & string>(name: K, value: Events[K]): void {
+    if (this.current === undefined && this.emitter.listenerCount(name) === 0) return
     this.emitAll(name, [value])
   }
 

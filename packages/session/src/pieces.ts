@@ -40,9 +40,17 @@ export type Piece = AnswerPiece | ProgressPiece
 /** Of what one tool shows, the newest UTF-16 units are kept. */
 export const KEPT_PROGRESS = 10_000
 
+/** A block of an answer as it grows. Not frozen: a piece costs nothing but its text. */
+interface GrowingBlock {
+  readonly first: AnswerPiece
+  text: string
+}
+
 /** What was said so far in all that is open: who joins in mid-answer gets it as the first. */
 export class Pieces {
-  private readonly answer = new Map<number, AnswerPiece>()
+  private readonly answer = new Map<number, GrowingBlock>()
+  /** That of the newest piece; the next one is nearly always its own. */
+  private newest: GrowingBlock | undefined
   private dispatch = -1
   private readonly progress = new Map<string, ProgressPiece>()
 
@@ -53,22 +61,30 @@ export class Pieces {
       this.progress.set(key, joined(this.progress.get(key), piece))
       return
     }
-    if (piece.dispatch !== this.dispatch) this.answer.clear()
+    if (piece.dispatch !== this.dispatch) this.endAnswer()
     this.dispatch = piece.dispatch
-    const before = this.answer.get(piece.block)
-    this.answer.set(piece.block, before ? { ...before, text: before.text + piece.text } : piece)
+    let block = this.newest?.first.block === piece.block ? this.newest : this.answer.get(piece.block)
+    if (block) block.text += piece.text
+    else this.answer.set(piece.block, (block = { first: piece, text: piece.text }))
+    this.newest = block
   }
 
   /** Ends what an event ends. */
   apply(event: SessionEvent): void {
     if (event.type === 'request/end') {
-      if (event.data.dispatch === this.dispatch) this.answer.clear()
+      if (event.data.dispatch === this.dispatch) this.endAnswer()
     } else if (event.type === 'tool/result' && this.progress.size > 0) this.progress.delete(`${event.data.assistant}/${event.data.index}`)
   }
 
   /** One piece for each block that is open, and for each call that runs. */
   *[Symbol.iterator](): IterableIterator<Piece> {
-    for (const pieces of [this.answer, this.progress]) for (const piece of pieces.values()) yield Object.freeze({ ...piece })
+    for (const { first, text } of this.answer.values()) yield Object.freeze({ ...first, text })
+    for (const piece of this.progress.values()) yield Object.freeze({ ...piece })
+  }
+
+  private endAnswer(): void {
+    this.answer.clear()
+    this.newest = undefined
   }
 }
 

@@ -135,6 +135,13 @@ export class Surface {
     return Object.freeze(added.length < closing.length ? added : newest(entries, from).concat(added))
   }
 
+  /** The entries from one to another; none where one of them does not stand. Costs what it returns where replaces go from front to back. */
+  between(first: EntryId, last: EntryId): readonly Entry[] {
+    const from = this.indexOf(first)
+    const to = last === first ? from : this.indexOf(last)
+    return from < 0 || to < from ? [] : this.entries.slice(from, to + 1)
+  }
+
   private begin(seq: number, turn: number): void {
     this.shared = true
     this.points.begin(seq, turn, this.entries)

@@ -115,7 +115,6 @@ export class AgentCore implements TurnHost {
     session.live.onError = (error) => this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session.live', problem: messageOf(error) })
     session.live.on('event', (event) => this.take(event))
     session.live.on('chunk', (chunk) => this.tell(chunk))
-    session.live.on('piece', (piece) => void (piece.type === 'progress' && this.tell(piece)))
   }
 
   /** The agent as a plugin sees it: what it adds is signed with the plugin's name. */

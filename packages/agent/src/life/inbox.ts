@@ -155,9 +155,7 @@ export class Inbox {
 
   /** What stands in a part of the history, and what was given to be kept, with its owner. */
   private standing(first: EntryId, last: EntryId): (message: unknown) => Signed | undefined {
-    const entries = this.session.view.entries()
-    const [from, to] = [entries.findIndex(({ id }) => id === first), entries.findIndex(({ id }) => id === last)]
-    const part = entries.slice(Math.max(0, from), to + 1)
+    const part = this.session.surface.between(first, last)
     return (message) => {
       const entry = part.find((one) => one.message === message)
       if (entry) return { message: entry.message, owner: entry.owner }

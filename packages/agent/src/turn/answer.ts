@@ -26,12 +26,14 @@ export class AnswerDraft {
   private readonly calls = new Map<number, Draft<ToolCallBlock>>()
   /** Indexes into the message's content, in the order in which the blocks began. */
   private readonly places = new Map<DraftBlock, number>()
-  private said: Omit<AnswerPiece, 'dispatch'> | undefined
+  private said: AnswerPiece | undefined
+  private readonly dispatch: number
   private size = 0
   private readonly limit: number
 
   /** @param limit UTF-16 units of an answer; more is a failure */
-  constructor(limit: number) {
+  constructor(dispatch: number, limit: number) {
+    this.dispatch = dispatch
     this.limit = limit
   }
 
@@ -63,7 +65,7 @@ export class AnswerDraft {
   }
 
   /** What the last chunk added to the text of a block. */
-  get piece(): Omit<AnswerPiece, 'dispatch'> | undefined {
+  get piece(): AnswerPiece | undefined {
     return this.said
   }
 
@@ -77,7 +79,7 @@ export class AnswerDraft {
     if (metadata) Object.assign(block, { metadata })
     if (block.text === '' && !metadata) return
     const place = this.placeOf(block)
-    if (text !== '') this.said = { type, block: place, at: block.text.length - text.length, text }
+    if (text !== '') this.said = Object.freeze({ type, dispatch: this.dispatch, block: place, at: block.text.length - text.length, text })
   }
 
   private placeOf(block: DraftBlock): number {
@@ -102,7 +104,7 @@ export class AnswerDraft {
     if (call.name === '') return
     const text = isNamed ? call.arguments : (chunk.arguments ?? '')
     // Told by its name before it has any arguments.
-    if (isNamed || text !== '') this.said = { type: 'arguments', block: this.placeOf(call), at: call.arguments.length - text.length, text, name: call.name }
+    if (isNamed || text !== '') this.said = Object.freeze({ type: 'arguments', dispatch: this.dispatch, block: this.placeOf(call), at: call.arguments.length - text.length, text, name: call.name })
   }
 
   private grow(text: string): void {

@@ -138,7 +138,10 @@ export class CallBatch {
     const event = session.at(assistant) as SessionEvent<'assistant/message'>
     const { dispatch, message } = event.data
     const block = message.content.indexOf(callsOf(message)[index]!)
-    return new CallProgress({ dispatch, block, assistant, index }, this.host.llm.keys, (piece) => session.live.emit('piece', piece))
+    return new CallProgress({ dispatch, block, assistant, index }, this.host.llm.keys, (piece) => {
+      session.live.emit('piece', piece)
+      this.host.tell(piece)
+    })
   }
 
   private async execute(item: Allowed, progress: CallProgress): Promise<ToolOutcome | undefined> {

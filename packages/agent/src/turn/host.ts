@@ -1,6 +1,6 @@
 import type { Context } from 'cordis'
 import type { RunContext } from '@headrace/run-context'
-import type { ErrorRecord, Session, ToolChoice, TurnReason } from '@headrace/session'
+import type { ErrorRecord, ProgressPiece, Session, ToolChoice, TurnReason } from '@headrace/session'
 import type { ContextWeight, RequestBudget } from '@headrace/tokens'
 import type { AdapterTools } from '../contract/adapter.ts'
 import type { Agent } from '../contract/agent.ts'
@@ -60,7 +60,7 @@ export interface TurnHost {
   /** Reads what tools give back. */
   readonly outcomes: Outcomes
   /** Sends followers of the turn what the log does not hold. */
-  tell(event: ToolStart): void
+  tell(event: ToolStart | ProgressPiece): void
   /** The agent as a plugin sees it. */
   view(plugin: string): Agent
   /** Attaches the prompt's handle to the turn; creates one where no prompt woke it. */

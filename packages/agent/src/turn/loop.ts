@@ -246,7 +246,7 @@ export class Loop {
   private async receive({ turn, context }: RunningTurn, request: Request, boundary: number): Promise<number | Failure> {
     const { host, host: { session, seams, llm } } = this
     const dispatch = request.dispatch!
-    const draft = new AnswerDraft(host.settings.limits.answer)
+    const draft = new AnswerDraft(dispatch, host.settings.limits.answer)
     let message: AssistantMessage
     const repaired = (at: string): void => host.reporter.report({ kind: 'repaired', plugin: 'loop', seam: 'llm/stream', problem: `${at} had a lone surrogate; it was replaced` })
     try {
@@ -255,7 +255,7 @@ export class Loop {
         const chunk = draft.add(given)
         if (chunk) session.live.emit('chunk', chunk)
         const { piece } = draft
-        if (piece) session.live.emit('piece', Object.freeze({ dispatch, ...piece }))
+        if (piece) session.live.emit('piece', piece)
       })
       if (!draft.finish) throw new ModelError({ kind: 'network', message: 'the answer ended before it was complete' })
       message = draft.message(boundary, repaired)

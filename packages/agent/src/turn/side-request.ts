@@ -80,7 +80,7 @@ async function receive(host: AskHost, request: Request): Promise<SideAnswer> {
   const { session, seams, llm } = host
   const dispatch = request.dispatch!
   const turn: Turn = host.running?.turn ?? Object.freeze({ number: session.ledger.turns, signal: request.signal })
-  const draft = new AnswerDraft(host.settings.limits.answer)
+  const draft = new AnswerDraft(dispatch, host.settings.limits.answer)
   let message: AssistantMessage
   try {
     llm.issue(request, host.blobs)
