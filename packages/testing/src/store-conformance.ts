@@ -25,8 +25,9 @@ const DIGEST = 'a'.repeat(64)
  * storeConformance('MemoryStore', () => ({ store: new MemoryStore() }))
  * ```
  *
+ * The longest log has `events` events: 100,000 where nothing else is said.
+ *
  * @param make gives an empty store for each test
- * @param options.events how many events the longest log has: 100,000 where nothing else is said
  */
 export function storeConformance(
   name: string,
