@@ -47,6 +47,8 @@ describe('an open step', () => {
     log.endStep()
     expect(ids(log)).toEqual(['0', '0.1', '3', `${seq}`, `${found}`, `${found}.1`, `${found}.2`])
     expect(log.fold.surface.snapshot().entries.map(({ owner }) => owner)).toEqual(['user', 'model', 'user', 'model', 'tool', 'test/context', 'test/context'])
+    // A request reads each of them: of several shapes, that takes several times as long.
+    expect(new Set(log.fold.surface.snapshot().entries.map((entry) => Object.keys(entry).join())).size).toBe(1)
   })
 
   it('without an answer adds only what was injected; an answer without content is no entry', () => {

@@ -15,6 +15,18 @@ const relay: Answers = ({ prompt, answered, child }) => {
   return answered === 0 ? { calls: prompt.split(', ').map((word) => task(word)) } : 'ok'
 }
 
+/** A person sits there, and a tool asks; `asked` gets the call that allows it. */
+const doorOf = (asked: (allow: () => void) => void) => ({
+  name: 'door', inject: ['agents', 'tools'],
+  apply: async (ctx: Context) => {
+    ctx.agents.attend()
+    ctx.tools.define({ name: 'risky', description: '', parameters: { type: 'object' }, ask: () => 'Do it?', execute: () => 'did it' })
+    ctx.on('session/event', (agent, event) => {
+      if (event.type === 'question/asked') asked(() => void agent.answer(event.seq, 'allow'))
+    })
+  },
+})
+
 describe('the tool subagent', () => {
   it('runs a child in a session of its own, under the call, and gives its last message', async () => {
     const h = await setup(relay, { agent: { cwd: folder() }, plugins: [tools({ look: () => 'seen' })] })
@@ -141,16 +153,7 @@ describe('what bounds a subagent', () => {
   })
 
   it('its questions stand in its own log, and whoever sits there answers them', async () => {
-    const door = {
-      name: 'door', inject: ['agents', 'tools'],
-      apply: async (ctx: Context) => {
-        ctx.agents.attend()
-        ctx.tools.define({ name: 'risky', description: '', parameters: { type: 'object' }, ask: () => 'Do it?', execute: () => 'did it' })
-        ctx.on('session/event', (agent, event) => {
-          if (event.type === 'question/asked') void agent.answer(event.seq, 'allow')
-        })
-      },
-    }
+    const door = doorOf((answer) => answer())
     const h = await setup(({ answered, child }) => (child ? answered === 0 ? { calls: [{ name: 'risky' }] } : 'did it' : answered === 0 ? { calls: [task('x')] } : 'ok'), { plugins: [door as never] })
     await h.run('Go')
     const [id] = await childrenOf(h.store)
@@ -163,16 +166,7 @@ describe('what bounds a subagent', () => {
 
   it('while it asks a person, time stands still for it, for its call and for its agent\'s turn', async () => {
     const asked = gate<() => void>()
-    const door = {
-      name: 'door', inject: ['agents', 'tools'],
-      apply: async (ctx: Context) => {
-        ctx.agents.attend()
-        ctx.tools.define({ name: 'risky', description: '', parameters: { type: 'object' }, ask: () => 'Do it?', execute: () => 'did it' })
-        ctx.on('session/event', (agent, event) => {
-          if (event.type === 'question/asked') asked.open(() => void agent.answer(event.seq, 'allow'))
-        })
-      },
-    }
+    const door = doorOf((answer) => asked.open(answer))
     const h = await setup(({ answered, child }) => (child ? answered === 0 ? { calls: [{ name: 'risky' }] } : 'did it' : answered === 0 ? { calls: [task('x')] } : 'ok'), {
       plugins: [door as never], agent: { limits: { time: 60_000 } },
     }, { timeout: 60_000 })

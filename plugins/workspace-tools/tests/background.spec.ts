@@ -9,7 +9,7 @@ import { type Harness, type Reply, harness } from '@headrace/testing'
 import { until } from '@headrace/testing/gate'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { lostCommands } from '../src/background/lost-commands.ts'
-import { folder } from './kit.ts'
+import { folder, isRunning } from './kit.ts'
 
 type Input = Readonly<Record<string, unknown>>
 
@@ -33,15 +33,6 @@ const results = async (made: Harness): Promise<SessionEvent<'tool/result'>['data
   (await made.events()).flatMap((event) => (event.type === 'tool/result' ? [event.data] : []))
 const texts = async (made: Harness): Promise<string[]> => (await results(made)).map(({ message }) => textOf(message.content[0]))
 const told = (made: Harness): string => made.requests.at(-1)!.messages.filter(({ role }) => role === 'system').map(textOf).join('\n')
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return !/\) [ZX]/.test(existsSync(`/proc/${pid}/stat`) ? readFileSync(`/proc/${pid}/stat`, 'latin1') : '')
-  } catch {
-    return false
-  }
-}
 
 const pidIn = (made: { readonly cwd: string }): Promise<number> => until(() => {
   const path = join(made.cwd, 'pid')

@@ -7,18 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '@headrace/testing/gate'
 import { BoundedOutput } from '../src/command-output.ts'
 import { commandEnv } from '../src/command-env.ts'
-import { bench } from './kit.ts'
-
-/** True while the process runs; one that ended but that nobody has looked after does not. */
-function isRunning(id: number): boolean {
-  try {
-    process.kill(id, 0)
-  } catch {
-    return false
-  }
-  const stat = existsSync('/proc/self/stat') ? readFileSync(`/proc/${id}/stat`, 'utf8') : ''
-  return !/\) [ZX]/.test(stat)
-}
+import { bench, isRunning } from './kit.ts'
 
 function idIn(path: string): Promise<number> {
   return until(() => {

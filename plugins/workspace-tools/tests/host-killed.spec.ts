@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { until } from '@headrace/testing/gate'
 import { describe, expect, it } from 'vitest'
-import { folder } from './kit.ts'
+import { folder, isRunning } from './kit.ts'
 
 const LIB = new URL('../lib/index.js', import.meta.url).href
 
@@ -19,15 +19,6 @@ const command = (name) => "trap '' TERM HUP INT; (trap '' TERM HUP; echo $BASHPI
 await bash.execute({ command: command('back'), background: true }, run)
 await bash.execute({ command: command('front') }, run)
 `
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return !/\) [ZX]/.test(existsSync(`/proc/${pid}/stat`) ? readFileSync(`/proc/${pid}/stat`, 'latin1') : '')
-  } catch {
-    return false
-  }
-}
 
 describe('a host that is killed by SIGKILL', () => {
   it('takes its commands with it, those in the background and what they left behind', async () => {

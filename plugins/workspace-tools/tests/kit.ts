@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { ToolOutput, ToolRun } from '@headrace/agent'
 import { Config, createTools } from '@headrace/plugin-workspace-tools'
@@ -15,6 +15,16 @@ export function put(root: string, files: Readonly<Record<string, string | Uint8A
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(join(root, name)), { recursive: true })
     writeFileSync(join(root, name), content)
+  }
+}
+
+/** Whether a process lives; one that has ended and that nobody has waited for yet does not. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return !/\) [ZX]/.test(existsSync(`/proc/${pid}/stat`) ? readFileSync(`/proc/${pid}/stat`, 'latin1') : '')
+  } catch {
+    return false
   }
 }
 

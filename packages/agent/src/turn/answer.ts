@@ -31,7 +31,10 @@ export class AnswerDraft {
   private size = 0
   private readonly limit: number
 
-  /** @param limit UTF-16 units of an answer; more is a failure */
+  /**
+   * @param dispatch the seq of its `request/dispatch`
+   * @param limit UTF-16 units of an answer; more is a failure
+   */
   constructor(dispatch: number, limit: number) {
     this.dispatch = dispatch
     this.limit = limit
