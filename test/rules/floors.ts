@@ -1,5 +1,5 @@
 /** The house of docs: ground floor first. Plugins stand above briefing, and nothing but the top floor imports them. */
-export const floors = ['message', 'files', 'consent', 'config', 'cordis', 'loader', 'session', 'run-context', 'tokens', 'agent', 'briefing', 'wire', 'plugins', 'model-server', 'testing', 'headrace'] as const
+export const floors = ['message', 'files', 'consent', 'config', 'cordis', 'loader', 'session', 'run-context', 'tokens', 'agent', 'briefing', 'desk', 'wire', 'plugins', 'model-server', 'testing', 'headrace'] as const
 
 type Floor = (typeof floors)[number]
 

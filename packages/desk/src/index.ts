@@ -1,0 +1,3 @@
+export type * from './items/item.ts'
+export type * from './items/item-fold.ts'
+export type * from './seat.ts'
