@@ -12,7 +12,7 @@ async function app(options: HarnessOptions = {}): Promise<Harness> {
 
 describe('an option that there is none of', () => {
   it.each<[string, (made: Harness) => Promise<unknown>, RegExp]>([
-    ['create', ({ ctx }) => ctx.agents.create({ modle: 'x/y' } as never), /^agents\.create has no option "modle"; it has cwd, model, config, limits, strict, context, budget, seed, id, under, kind, title, tools$/],
+    ['create', ({ ctx }) => ctx.agents.create({ modle: 'x/y' } as never), /^agents\.create has no option "modle"; it has cwd, model, config, limits, strict, context, budget, seed, mail, setup, id, under, kind, title, tools$/],
     ['resume', ({ ctx }) => ctx.agents.resume('test', { id: 'x' } as never), /^agents\.resume has no option "id"; it has .*turn, recent, widen$/],
     ['fork', ({ ctx }) => ctx.agents.fork('test', { from: 3 } as never), /^agents\.fork has no option "from"; it has .*at, id$/],
     ['limits', ({ ctx }) => ctx.agents.create({ limits: { stpes: 3 } as never }), /^limits has no option "stpes"; it has steps, requests/],

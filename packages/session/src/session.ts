@@ -43,6 +43,7 @@ export class Session {
   private fold = new Fold()
   private readonly witness: Witness | undefined
   private closed: string | undefined
+  private readonly ending = new AbortController()
   private readonly feedback = new FeedbackBound()
   /** Cache: messages are read more often than they change. */
   private derived: { readonly from: readonly Entry[] | undefined; readonly messages: readonly Message[] } = { from: undefined, messages: [] }
@@ -54,7 +55,7 @@ export class Session {
     this.now = options.now ?? Date.now
     this.maxEvent = options.maxEvent ?? Infinity
     this.witness = options.strict ? new Witness(lease.id) : undefined
-    const lost = (): void => void (this.closed ??= lease.lost.reason instanceof StoreError ? messageOf(lease.lost.reason).replace(`session ${lease.id}: `, '') : 'another process took its lease')
+    const lost = (): void => this.end(lease.lost.reason instanceof StoreError ? messageOf(lease.lost.reason).replace(`session ${lease.id}: `, '') : 'another process took its lease')
     if (lease.lost.aborted) lost()
     else lease.lost.addEventListener('abort', lost, { once: true })
   }
@@ -91,6 +92,11 @@ export class Session {
       await session.close().catch(() => undefined)
       throw error
     }
+  }
+
+  /** Aborted once the session takes no more events: it was closed, its lease was lost, or its store failed. */
+  get over(): AbortSignal {
+    return this.ending.signal
   }
 
   /** The torn tail that was cut off when the log was opened. */
@@ -234,7 +240,7 @@ export class Session {
     try {
       await this.lease.flush()
     } catch (error) {
-      this.closed ??= `its store failed (${messageOf(error)})`
+      this.end(`its store failed (${messageOf(error)})`)
       throw error
     }
   }
@@ -277,9 +283,14 @@ export class Session {
    * @param why told to whoever appends afterwards
    */
   async close(why = 'it was closed'): Promise<void> {
-    this.closed ??= why
+    this.end(why)
     this.live.clear()
     await this.lease.release()
+  }
+
+  private end(why: string): void {
+    this.closed ??= why
+    this.ending.abort()
   }
 
   private take(event: SessionEvent): void {

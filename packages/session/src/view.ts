@@ -2,6 +2,7 @@ import { type Message, nearest } from '@headrace/message'
 import { LogError } from './error.ts'
 import { CORE_TYPES, type EventDraft, type EventType, type SessionEvent, type SessionOpen } from './event.ts'
 import type { EpochHeader } from './header.ts'
+import type { QueuedPrompt } from './ledger.ts'
 import type { Session } from './session.ts'
 import type { LiveEvents } from './session-live.ts'
 import type { Entry } from './surface.ts'
@@ -86,6 +87,11 @@ export class SessionView {
   /** The header as folded so far; none before the first request. */
   requestHeader(): EpochHeader | undefined {
     return this.#session.requestHeader()
+  }
+
+  /** Prompts and steers that wait, in the order they were accepted. */
+  get queue(): readonly QueuedPrompt[] {
+    return this.#session.ledger.queue
   }
 
   /** True while the model owes an answer. */

@@ -2,6 +2,7 @@ import type { CallConfig, MessageInput } from '@headrace/message'
 import type { RunContext } from '@headrace/run-context'
 import type { ToolChoice, Under } from '@headrace/session'
 import type { RequestBudget } from '@headrace/tokens'
+import type { Agent } from './agent.ts'
 import type { Limits } from './settings.ts'
 import type { Turn } from './turn.ts'
 
@@ -24,6 +25,17 @@ export interface AgentOptions {
   readonly budget?: RequestBudget
   /** The history so far. On `create` it begins the log; on `resume` it is compared with the log, which is refused where they differ. */
   readonly seed?: readonly MessageInput[]
+  /**
+   * Takes the letters that any process posts to the session (`store.post()`), signed `user`: prompts, which wake it, cancels, withdrawals,
+   * and answers. One that cannot count is on record as `letter/refused`. Where the session's store fails, or its lease is lost, the agent
+   * is parked. Default: only answers, while a question waits.
+   */
+  readonly mail?: boolean
+  /**
+   * Called once this life has begun, before the agent does anything. What it returns is called at its end. Where it throws, the agent
+   * is parked and nobody gets it.
+   */
+  readonly setup?: (agent: Agent) => void | (() => void) | Promise<void | (() => void)>
 }
 
 /** Options of `ctx.agents.create()`. */

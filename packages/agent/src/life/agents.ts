@@ -27,6 +27,8 @@ const SHARED = namesOf<AgentOptions>({
   context: true,
   budget: true,
   seed: true,
+  mail: true,
+  setup: true,
 })
 
 const WIDENING = namesOf<Widening>({ tools: true, limits: true })
@@ -44,7 +46,7 @@ interface Maker {
   readonly run: object | undefined
 }
 
-type Parts = Pick<CoreOptions, 'session' | 'store' | 'settings' | 'choice' | 'cwd' | 'explicit' | 'context' | 'budget' | 'resumed' | 'forked'>
+type Parts = Pick<CoreOptions, 'session' | 'store' | 'settings' | 'choice' | 'cwd' | 'explicit' | 'context' | 'budget' | 'mail' | 'resumed' | 'forked'>
 
 /** The agents of an app: creates and tracks them, and parks them when the app's services are unloaded. */
 export class Agents {
@@ -113,9 +115,11 @@ export class Agents {
     })
     const session = await Session.create(store, opening, { strict: settings.strict, maxEvent: settings.limits.event })
     const { context, budget } = options
-    const parts = { session, store, settings, choice, cwd, explicit, context, budget, resumed: false, forked: false }
+    const parts = { session, store, settings, choice, cwd, explicit, context, budget, mail: options.mail === true, resumed: false, forked: false }
     const core = await this.adopt({ home, run }, parts)
-    return core.view(pluginOf(home))
+    const view = core.view(pluginOf(home))
+    await core.begin(options, view)
+    return view
   }
 
   async resume(home: Context, id: string, options: ResumeOptions): Promise<Agent> {
@@ -155,12 +159,15 @@ export class Agents {
     const cwd = resolve(options.cwd ?? session.ledger.origin?.cwd ?? process.cwd())
     const { settings, tools: choice } = bounds
     const { context, budget } = options
-    const core = await this.adopt(maker, { session, store, settings, choice, cwd, explicit, context, budget, resumed: true, forked })
+    const mail = options.mail === true
+    const core = await this.adopt(maker, { session, store, settings, choice, cwd, explicit, context, budget, mail, resumed: true, forked })
+    const view = core.view(pluginOf(maker.home))
+    await core.begin(options, view)
     // A cancel that a crash cut off is still a cancel, unless somebody says that it goes on.
     if (session.ledger.turn?.cancelled !== undefined && options.turn !== 'continue') await closeTurn(core, 'cancelled')
     else if (options.turn === 'close' && session.ledger.turn) await closeTurn(core, 'lost')
     core.driver.goOn()
-    return core.view(pluginOf(maker.home))
+    return view
   }
 
   /** @throws where the plugin that asked for the agent is gone by now; the session is given back then */
@@ -240,7 +247,7 @@ function checkUnder(under: Under): void {
 
 /** Checks options that no schema covers, for callers in JavaScript. @throws AgentError */
 function checkGiven(at: string, options: AgentOptions & Pick<ResumeOptions, 'turn' | 'recent' | 'widen'>): void {
-  const { cwd, config, limits, context, strict, budget, seed, turn, recent, widen } = options
+  const { cwd, config, limits, context, strict, budget, seed, mail, setup, turn, recent, widen } = options
   const is = (value: unknown, type: string): boolean => value === undefined || (typeof value === type && value !== null)
   checkOption(at, is(cwd, 'string'), 'has a cwd that is the path of a folder')
   checkOption(at, is(config, 'object'), 'has a config that is an object')
@@ -249,6 +256,8 @@ function checkGiven(at: string, options: AgentOptions & Pick<ResumeOptions, 'tur
   checkOption(at, is(strict, 'boolean'), 'has strict: true or false')
   checkOption(at, budget === undefined || (is(budget, 'object') && typeof budget.check === 'function'), 'has a budget that is a RequestBudget')
   checkOption(at, seed === undefined || Array.isArray(seed), 'has a seed that is a list of messages')
+  checkOption(at, is(mail, 'boolean'), 'has mail: true or false')
+  checkOption(at, is(setup, 'function'), 'has a setup that is a function of the agent')
   checkOption(at, turn === undefined || turn === 'continue' || turn === 'close', "has turn: 'continue' or 'close'")
   checkOption(at, is(recent, 'boolean'), 'has recent: true or false')
   if (widen === undefined) return

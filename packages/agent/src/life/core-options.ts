@@ -43,6 +43,8 @@ export interface CoreOptions extends Shared {
   /** Asked once at every `turn/start`; what a prompt brings itself wins. */
   readonly context?: ContextProvider | undefined
   readonly budget?: RequestBudget | undefined
+  /** It takes all letters, not only answers to its questions. */
+  readonly mail: boolean
   /** True for an existing log: its queue waits for `wake()`. */
   readonly resumed: boolean
   /** True for a log copied from another session: it sends that session's prefix. */

@@ -20,6 +20,7 @@ import type { TurnHandle } from '../contract/turn.ts'
 import { isObject } from '../seams/guards.ts'
 import { type PendingTurn, joinTurn, pendingTurn, withdrawnResult } from './handle.ts'
 import type { Reporter } from '../seams/report.ts'
+import type { LetterOf } from '../turn/letters.ts'
 import { ownerOf } from '../seams/owner.ts'
 import { type Parameters, toOutputSchema } from '../turn/parameters.ts'
 
@@ -62,8 +63,7 @@ export class Inbox {
   /** @throws AgentError where the prompt is empty or the queue is full */
   prompt(input: unknown, plugin: string, { steer = false, context, config, output }: PromptParts = {}): TurnHandle {
     const message: UserMessage = { role: 'user', content: toContent(input, 'prompt', this.repaired(plugin)) }
-    if (isBlank(message)) throw new AgentError('PROMPT_EMPTY', 'the prompt is empty; say what the agent should do')
-    if (this.session.ledger.queue.length >= this.limit) throw new AgentError('QUEUE_FULL', `${this.limit} prompts wait already; wait for one to end, or raise limits.queue`)
+    this.checkPrompt(message)
     this.session.admit()
     const owner = plugin === 'app' ? 'user' : ownerOf(plugin, undefined, 'prompt')
     const { seq } = this.session.append({
@@ -85,6 +85,38 @@ export class Inbox {
       if (output) this.outputs.set(seq, output)
     }
     return pending.handle
+  }
+
+  private checkPrompt(message: UserMessage): void {
+    if (isBlank(message)) throw new AgentError('PROMPT_EMPTY', 'the prompt is empty; say what the agent should do')
+    if (this.session.ledger.queue.length >= this.limit) throw new AgentError('QUEUE_FULL', `${this.limit} prompts wait already; wait for one to end, or raise limits.queue`)
+  }
+
+  /**
+   * Queues a prompt that came by a letter. A steer joins the turn that is open; where none is, it is a prompt like any.
+   *
+   * @param check completes the prompt's own config
+   * @throws AgentError, ConfigError, MessageError
+   */
+  takeLetter({ id, input, steer, key, config, output, context }: LetterOf<'prompt'>, check: (config: Partial<CallConfig>) => Partial<CallConfig>): void {
+    const known = key === undefined ? undefined : this.session.ledger.promptOf(key)
+    if (known) throw new AgentError('KEY_REPEATED', `the prompt ${known.seq} came with this key`)
+    if (context !== undefined) throw new AgentError('LETTER_INVALID', 'a run context is given by the process that drives the session, not by a letter')
+    const message: UserMessage = { role: 'user', content: toContent(input.content, 'prompt') }
+    this.checkPrompt(message)
+    if (output) toOutputSchema(output)
+    this.session.append({
+      type: 'prompt/queued',
+      data: {
+        input: message,
+        owner: 'user',
+        ...(steer && this.session.ledger.turn && { steer }),
+        ...(key !== undefined && { key }),
+        letter: id,
+        ...(config && { config: check(config) }),
+        ...(output && { output }),
+      },
+    })
   }
 
   /**
@@ -173,8 +205,8 @@ export class Inbox {
     return (at) => this.reporter.report({ kind: 'repaired', plugin: who, seam: 'inbox', problem: `${at} had a lone surrogate; it was replaced` })
   }
 
-  withdraw(prompt: number, reason: string): void {
-    this.session.append({ type: 'prompt/withdrawn', data: { prompt, reason: reason.toWellFormed() } })
+  withdraw(prompt: number, reason: string, letter?: string): void {
+    this.session.append({ type: 'prompt/withdrawn', data: { prompt, reason: reason.toWellFormed(), ...(letter !== undefined && { letter }) } })
     this.outputs.delete(prompt)
     this.take(prompt)?.settle(withdrawnResult(reason))
   }

@@ -1,11 +1,11 @@
-import { type Json, type Owner, isA, messageOf, sameJson } from '@headrace/message'
+import { type Json, type Owner, messageOf, sameJson } from '@headrace/message'
 import type { Answered, CallRef, OpenQuestion, Question, Session, SessionEvent } from '@headrace/session'
 import { AgentError } from '../contract/error.ts'
 import type { PermissionAnswer } from '../contract/question.ts'
 import { cancelled } from '../seams/dispatch.ts'
 import { hasString, strayKey } from '../seams/guards.ts'
-import type { Reporter } from '../seams/report.ts'
 import type { Attendance } from './attendance.ts'
+import type { LetterOf, Letters } from './letters.ts'
 import { toAnswerSchema } from './parameters.ts'
 
 /** An answer on its way into the log. */
@@ -23,7 +23,8 @@ export interface QuestionsOptions {
   readonly attendance: Attendance
   /** Called when the first of some questions is asked, to let limits stand still. The calls it returns end that when none is open. */
   readonly hold: () => readonly ((() => void) | undefined)[]
-  readonly reporter: Reporter
+  /** Taken while a question waits. */
+  readonly letters: Letters
 }
 
 /** An asked question that is waited for. */
@@ -40,7 +41,6 @@ export class Questions {
   private readonly waiting = new Map<number, (answer: Answered) => void>()
   private held: ReturnType<QuestionsOptions['hold']> = []
   private ignoreLetters: (() => void) | undefined
-  private looking: Promise<void> = Promise.resolve()
 
   constructor(options: QuestionsOptions) {
     this.options = options
@@ -66,7 +66,7 @@ export class Questions {
     const { session } = this
     if (question.schema) toAnswerSchema(question.schema)
     // An answer that was posted before the question was asked is none, however well it guessed its seq.
-    await this.look()
+    await this.options.letters.look()
     if (signal.aborted) throw cancelled(signal)
     // A listener may answer in the frame of the append, so the wait begins in front of it.
     const seq = session.length
@@ -111,13 +111,7 @@ export class Questions {
   private begin(seq: number, tell: (answer: Answered) => void): void {
     if (this.waiting.size === 0) {
       this.held = this.options.hold()
-      const looked = (): void => {
-        this.look().catch((error: unknown) => {
-          if (this.waiting.size > 0) this.options.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session.letters', problem: messageOf(error) })
-        })
-      }
-      this.ignoreLetters = this.session.onLetter(looked)
-      looked()
+      this.ignoreLetters = this.options.letters.listen()
     }
     this.waiting.set(seq, tell)
   }
@@ -129,25 +123,9 @@ export class Questions {
     this.ignoreLetters?.()
   }
 
-  /** Looks into the mail, one look after the other: a letter is taken once. */
-  private look(): Promise<void> {
-    return (this.looking = this.looking.catch(() => undefined).then(() => this.takeLetters()))
-  }
-
-  /** Takes the answers that were mailed; one that cannot count is on record as refused. */
-  private async takeLetters(): Promise<void> {
-    const letters = await this.session.letters()
-    for (const letter of letters) {
-      if (letter.kind !== 'answer') continue
-      const { id, question, answer, remember } = letter
-      try {
-        this.answer(question, { answer, by: 'user', remember, letter: id })
-      } catch (error) {
-        if (!isA(error, AgentError)) throw error
-        this.session.append({ type: 'letter/refused', data: { letter: id, reason: messageOf(error) } })
-      }
-    }
-    if (letters.length > 0) await this.session.flush()
+  /** Takes an answer that came by a letter. @throws AgentError where it cannot count */
+  take({ id, question, answer, remember }: LetterOf<'answer'>): void {
+    this.answer(question, { answer, by: 'user', remember, letter: id })
   }
 }
 

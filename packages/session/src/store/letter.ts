@@ -17,6 +17,8 @@ export type LetterDraft =
       readonly context?: Json
     }
   | { readonly kind: 'cancel'; readonly turn: number; readonly reason: string }
+  /** Takes back the prompt with this seq, where it still waits. */
+  | { readonly kind: 'withdraw'; readonly prompt: number; readonly reason: string }
   | {
       readonly kind: 'answer'
       /** The seq of the `question/asked`. */
@@ -53,6 +55,7 @@ export class KeyTakenError extends StoreError {
 const FIELDS: Readonly<Record<LetterDraft['kind'], ReadonlySet<string>>> = {
   prompt: new Set(['kind', 'input', 'steer', 'key', 'config', 'output', 'context']),
   cancel: new Set(['kind', 'turn', 'reason']),
+  withdraw: new Set(['kind', 'prompt', 'reason']),
   answer: new Set(['kind', 'question', 'answer', 'remember']),
 }
 
@@ -88,6 +91,7 @@ function eventOf(letter: LetterDraft): { readonly type: string; readonly data: o
       return { type: 'prompt/queued', data: { ...data, owner: 'user' } }
     }
     case 'cancel': return { type: 'turn/cancel', data: { turn: count(letter.turn, 'turn'), reason: letter.reason } }
+    case 'withdraw': return { type: 'prompt/withdrawn', data: { prompt: count(letter.prompt, 'prompt'), reason: letter.reason } }
     case 'answer': return { type: 'question/answered', data: { question: count(letter.question, 'question'), answer: given(letter.answer), by: 'user' } }
   }
 }
