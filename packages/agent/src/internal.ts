@@ -2,7 +2,7 @@
  * For packages of this workspace, without a promise to others: types and pure functions. Nothing here takes a service and gives back
  * what issues requests, registers or appends; a test tries each export.
  */
-export { checkOptions, namesOf } from './contract/check-options.ts'
+export { checkOption, checkOptions, namesOf } from './contract/check-options.ts'
 export { toRecord } from './contract/error.ts'
 export { LimitsSchema, SettingsSchema } from './contract/settings.ts'
 export { newSessionId } from './life/agents.ts'

@@ -16,10 +16,15 @@ export type SeatRequest = string | {
 
 /** Options of `ctx.desk.open()`. */
 export interface OpenOptions {
-  /** Called at the beginning of each life of the agent in this process, before it does anything. What it returns is called at its end. */
+  /**
+   * Called at the beginning of each life of the agent in this process, before it does anything; at once where it lives already. What it
+   * returns is called at its end. The same function counts once a seat; it goes with the plugin that gave it.
+   */
   readonly setup?: (agent: Agent) => void | (() => void) | Promise<void | (() => void)>
   /** `close` ends a turn that was cut off as `lost`; default: it goes on. */
   readonly turn?: 'continue' | 'close'
+  /** `false` only looks: the session is driven by the next call that needs it. Default: it is driven, and what waits in it is done. */
+  readonly drive?: boolean
 }
 
 /** Options of `seat.send()`. */
