@@ -43,4 +43,67 @@ describe('a seat', () => {
     expect(await store.letters(seat.id)).toEqual([])
     expect(verify(log).difference).toBeUndefined()
   })
+
+  it('tells the log as it becomes durable, and what is said live between its dispatch and its end; who joins gets what was said so far', async () => {
+    const [half, whole] = [gate(), gate()]
+    const { ctx, store } = await app()
+    ctx.llm.adapter('slow', { async *stream() {
+      yield { type: 'text', text: 'One ' }
+      yield { type: 'text', text: 'two ' }
+      half.open()
+      await whole.promise
+      yield { type: 'text', text: 'three.' }
+      yield { type: 'usage', usage: { input: 0, cached: 0, written: 0, output: 0 } }
+      yield { type: 'finish', reason: 'stop' }
+    } })
+    const seat = await ctx.desk.open({ model: 'slow/model' })
+    const first = new Reader(seat)
+    const sent = await seat.send('Hi')
+    await half.promise
+    await first.until((said) => said.includes('One two '))
+    const second = new Reader(seat)
+    await second.until((said) => said.includes('One two '))
+    whole.open()
+    await settles(sent.result)
+    const log = await events(store, seat.id)
+    for (const reader of [first, second]) {
+      await until(() => reader.events.length === log.length)
+      expect(reader.events).toEqual(log)
+      const dispatch = reader.told.findIndex((change) => change.type === 'append' && change.events.some(({ type }) => type === 'request/dispatch'))
+      const end = reader.told.findIndex((change) => change.type === 'append' && change.events.some(({ type }) => type === 'request/end'))
+      for (const [index, change] of reader.told.entries()) if (change.type === 'piece') expect(index > dispatch && index < end).toBe(true)
+    }
+    const { cursor } = first.told.find((change) => change.type === 'append')!
+    const behind = new Reader(seat, { from: cursor })
+    await until(() => behind.events.at(-1)?.seq === log.at(-1)!.seq)
+    expect(behind.events[0]!.seq).toBe(Number(cursor.split('.')[0]) + 1)
+  })
 })
+
+/** Follows a seat until the test ends. */
+class Reader {
+  readonly told: SeatChange[] = []
+
+  constructor(seat: Seat, options: Parameters<Seat['follow']>[0] = {}) {
+    const end = new AbortController()
+    onTestFinished(() => end.abort())
+    void (async () => {
+      for await (const change of seat.follow({ ...options, signal: end.signal })) this.told.push(change)
+    })()
+  }
+
+  get events(): readonly SessionEvent[] {
+    return this.told.flatMap((change) => (change.type === 'append' ? change.events : []))
+  }
+
+  /** The text of its pieces, put together at their offsets. */
+  get said(): string {
+    let text = ''
+    for (const change of this.told) if (change.type === 'piece') text = text.slice(0, change.piece.at) + change.piece.text
+    return text
+  }
+
+  async until(is: (said: string) => boolean): Promise<void> {
+    await until(() => is(this.said))
+  }
+}
