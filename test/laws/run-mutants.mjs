@@ -29,7 +29,8 @@ async function run(name, files, mutant) {
   await new Promise((resolve) => child.on('close', resolve))
   try {
     const { testResults } = JSON.parse(readFileSync(report, 'utf8'))
-    const broken = testResults.find((file) => file.assertionResults.length === 0)
+    // A file that was not begun when another one had failed has no results and no message.
+    const broken = testResults.find((file) => file.assertionResults.length === 0 && file.message !== '')
     if (broken) return { failed: [], broken: broken.message }
     return { failed: testResults.flatMap((file) => file.assertionResults).filter((test) => test.status === 'failed').map((test) => test.title) }
   } catch {

@@ -33,3 +33,13 @@ describe('an argument that does not fit', () => {
     expect(problem({ a: { type: 'number' } }, { a: 'x' }, { required: ['b'] })).toBe(`it must have required property 'b'; a must be number`)
   })
 })
+
+describe('a schema that takes long for a value', () => {
+  it.each([
+    ['a pattern that backtracks', { a: { type: 'string', pattern: '^(a+)+$' } }, { a: `${'a'.repeat(60)}!` }],
+    ['all pairs', { a: { type: 'array', uniqueItems: true } }, { a: Array.from({ length: 30_000 }, (_, index) => ({ b: index })) }],
+  ])('is an error of that call: %s', (_, properties, input) => {
+    expect(problem(properties, input)).toBe('it could not be checked: its schema takes too long for this value')
+    expect(problem(properties, { a: typeof input.a === 'string' ? 'aaa' : [1, 2] })).toBe('none')
+  })
+})

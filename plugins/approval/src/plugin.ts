@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import type { Agent, CallDecision, ToolCall } from '@headrace/agent'
-import { type Json, messageOf } from '@headrace/message'
+import { type Json, messageOf, sameJson } from '@headrace/message'
 import type { Context } from 'cordis'
 import { quoteWords, readCommand } from './command.ts'
 import { Config } from './config.ts'
@@ -33,7 +33,7 @@ export async function apply(ctx: Context, given: Partial<Config> = {}): Promise<
   ctx.on('session/event', (agent, event) => {
     if (event.type !== 'question/answered') return
     const remember = rememberedOf(event.data.remember)
-    if (remember?.scope !== 'folder' || event.data.answer !== 'allow') return
+    if (remember?.scope !== 'folder' || event.data.answer !== 'allow' || !wasOffered(agent, event.data)) return
     approval.keeping = agent.session.flush().then(() => approval.folders.add(remember.folder, remember.rule))
       .catch((error: unknown) => agent.report('session/event', `an answer could not be remembered for the folder: ${messageOf(error)}`))
   })
@@ -111,9 +111,9 @@ class Approval {
   private async rememberedFor(agent: Agent, judged: JudgedCall): Promise<string | undefined> {
     const folder = await realpath(agent.cwd)
     for (const one of [agent, ...makersOf(agent, this.agentOf)]) {
-      for (const { answer, remember } of one.remembered) {
-        const kept = rememberedOf(remember)
-        const isHere = answer === 'allow' && kept?.scope === 'session' && kept.folder === folder
+      for (const answered of one.remembered) {
+        const kept = rememberedOf(answered.remember)
+        const isHere = answered.answer === 'allow' && kept?.scope === 'session' && kept.folder === folder && wasOffered(one, answered)
         if (isHere && this.allows(kept.rule, judged)) return `${kept.rule}, remembered for the session${one === agent ? '' : ` ${one.id}`}`
       }
     }
@@ -135,7 +135,7 @@ class Approval {
     const rule = `${tool}(${inner})`
     const folder = await realpath(cwd)
     const scopes = await this.folders.canKeep(cwd) ? ['session', 'folder'] as const : ['session'] as const
-    return scopes.map((scope) => ({ answer: 'allow', label: `allow ${rule} from now on, in this ${LABELS[scope]}`, remember: { rule, scope, folder } }))
+    return scopes.map((scope) => ({ answer: 'allow', label: labelOf({ rule, scope }), remember: { rule, scope, folder } }))
   }
 }
 
@@ -155,6 +155,20 @@ function makersOf(agent: Agent, agentOf: (session: string) => Agent | undefined)
     makers.push(maker)
     child = maker
   }
+}
+
+function labelOf({ rule, scope }: Pick<Remembered, 'rule' | 'scope'>): string {
+  return `allow ${rule} from now on, in this ${LABELS[scope]}`
+}
+
+/** False where another plugin offered it, in other words than ours: the person has not seen what would be remembered. */
+function wasOffered({ session }: Agent, { question, remember }: Pick<Agent['remembered'][number], 'question' | 'remember'>): boolean {
+  // What was before memory begins was judged in an earlier life.
+  if (question < session.first) return true
+  const asked = session.at(question)
+  const kept = rememberedOf(remember)
+  return asked?.type === 'question/asked' && asked.data.kind === 'permission' && kept !== undefined
+    && asked.data.options?.some((option) => option.label === labelOf(kept) && sameJson(option.remember ?? null, remember ?? null)) === true
 }
 
 function rememberedOf(value: Json | undefined): Remembered | undefined {

@@ -5,6 +5,8 @@ import { bounded, fieldsOf } from './told.ts'
 
 /** Characters of what a server asks. */
 const MAX_QUESTION = 2_000
+/** Characters of the JSON of what it wants for an answer: a form that a person fills in. */
+const MAX_FORM = 20_000
 
 /** Answers a server's questions to the person. */
 export interface Elicited {
@@ -23,10 +25,9 @@ export async function elicit(server: string, params: unknown, running: readonly 
   if (!isClear || typeof message !== 'string' || (mode !== undefined && mode !== 'form')) return { action: 'decline' }
   let answer: Json
   try {
-    answer = await run.ask({
-      question: `The MCP server ${quoted(server)} asks: ${bounded(message.toWellFormed(), MAX_QUESTION)}`,
-      schema: withoutPatterns(copyJson(fieldsOf(requestedSchema) as JsonObject)),
-    })
+    const schema = withoutPatterns(copyJson(fieldsOf(requestedSchema) as JsonObject))
+    if (JSON.stringify(schema).length > MAX_FORM) return { action: 'decline' }
+    answer = await run.ask({ question: `The MCP server ${quoted(server)} asks: ${bounded(message.toWellFormed(), MAX_QUESTION)}`, schema })
   } catch {
     // Nobody to ask, or the call has ended.
     return { action: 'cancel' }

@@ -132,6 +132,22 @@ describe('a server that asks', () => {
     await h.dispose()
   })
 
+  it('cannot stop the process by the schema of its question, nor fill the screen', async () => {
+    const doubling = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`d${index}`, index === 39
+      ? { type: 'object' }
+      : { allOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] }]))
+    const asked = (requestedSchema: object) => ({ calls: [{ name: 'own__ask', arguments: { method: 'elicitation/create', params: { message: 'Which one?', requestedSchema } } }] })
+    const large = { type: 'object', properties: Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`field-${index}`, { type: 'string' }])) }
+    // The SDK takes the first of these for no request.
+    const h = await setup(world, { mcpServers: { own: world.server('own', state) } }, { script: [asked({ type: 'object', properties: { which: { $ref: '#/$defs/d0' } }, $defs: doubling }), asked(large), 'done'] })
+    h.ctx.agents.attend()
+    await h.run('Go')
+    expect((await h.events()).filter(({ type }) => type === 'question/asked')).toEqual([])
+    const results = h.requests[2]!.messages.flatMap((message) => (message.role === 'tool' ? message.content : []))
+    expect(results.map(({ content }) => textOf({ content }))).toEqual([expect.stringMatching(/invalid/i), '{"action":"decline"}'])
+    await h.dispose()
+  })
+
   it('is told that nobody is there; gets the workspace as its root, and no model to ask', async () => {
     const ask = (method: string, params = {}) => ({ calls: [{ name: 'own__ask', arguments: { method, params } }] })
     const h = await setup(world, { mcpServers: { own: world.server('own', state) } }, { script: [asking, ask('roots/list'), ask('sampling/createMessage', { messages: [], maxTokens: 1 }), ask('no/such'), 'done'] })

@@ -5,8 +5,8 @@ import type { QuestionOption } from '@headrace/session'
 export interface InputQuestion {
   readonly question: string
   /** Answers to choose from; another one counts as well, where the schema allows it. */
-  readonly options?: readonly QuestionOption[]
-  /** JSON Schema of the answer. One that does not fit is refused where it is given, and the question stays open. */
+  readonly options?: readonly Omit<QuestionOption, 'remember'>[]
+  /** JSON Schema of the answer. What does not fit, or takes long to check, is refused where it is given; the question stays open. */
   readonly schema?: JsonObject
 }
 

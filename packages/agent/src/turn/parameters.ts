@@ -5,6 +5,7 @@ import { AgentError } from '../contract/error.ts'
 import { disown, isObject } from '../seams/guards.ts'
 import type { OutputSchema } from '../contract/turn.ts'
 import type { ToolDefinition, ToolSchemaLike } from '../contract/tool.ts'
+import { timeBoxed } from './time-box.ts'
 
 /** What checks and describes a tool's arguments, made once. */
 export interface Parameters {
@@ -14,8 +15,13 @@ export interface Parameters {
   parse(input: unknown): unknown
 }
 
-const OPTIONS = { strict: false, allErrors: true, validateFormats: false, logger: false } as const
+// A large definition that is inlined wherever it is referred to would become code of many megabytes.
+const OPTIONS = { strict: false, allErrors: true, validateFormats: false, logger: false, inlineRefs: 20 } as const
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
+/** Keywords that can make a check exponential or quadratic, whoever wrote the schema and the value. */
+const SLOW = /"(?:pattern|patternProperties|\$ref|\$dynamicRef|uniqueItems)":/
+/** Milliseconds that such a check may take. */
+const MAX_CHECK = 250
 /** Validates schemas, and compiles none. */
 const judge = new Ajv2020(OPTIONS)
 
@@ -74,12 +80,23 @@ function fromJsonSchema(at: string, parameters: JsonObject, whole: Whole): Param
   } catch (error) {
     throw new AgentError('TOOL_INVALID', `${at}: its JSON Schema is wrong: ${messageOf(error)}`, { cause: error })
   }
+  const isBounded = SLOW.test(JSON.stringify(schema))
   return {
     schema,
     parse(input) {
-      if (check(input)) return input
+      if (isBounded ? inTime(() => check(input)) : check(input)) return input
       throw new AgentError('ARGUMENTS_INVALID', (check.errors ?? []).slice(0, 8).map(problemOf).join('; '))
     },
+  }
+}
+
+/** @throws AgentError where it takes too long */
+function inTime(check: () => boolean): boolean {
+  try {
+    return timeBoxed(check, MAX_CHECK)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
+    throw new AgentError('ARGUMENTS_INVALID', 'it could not be checked: its schema takes too long for this value', { cause: error })
   }
 }
 

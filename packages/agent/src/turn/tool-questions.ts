@@ -56,6 +56,14 @@ export class ToolQuestions {
     const isOne = isPlainObject(input) && typeof input.question === 'string' && input.question.trim() !== ''
     if (!isOne || strayKey(input, 'question', 'options', 'schema') !== undefined) throw new AgentError('QUESTION_INVALID', 'ask takes { question, options?, schema? }, and the question is a text that is not blank')
     const { question, options, schema } = copyJson(input, 'question')
+    if (options !== undefined) checkOptions(options)
     return { ...this.call, kind: 'input', question, ...(options && { options }), ...(schema && { schema }) }
   }
+}
+
+/** What is remembered allows calls: a tool's question is about a value, and offers none of that. @throws AgentError */
+function checkOptions(options: unknown): void {
+  const areSome = Array.isArray(options) && options.every((option) => isPlainObject(option) && 'answer' in option
+    && strayKey(option, 'answer', 'label') === undefined && ['string', 'undefined'].includes(typeof option.label))
+  if (!areSome) throw new AgentError('QUESTION_INVALID', 'the options of a question that a tool asks are a list of { answer, label? }')
 }

@@ -1,9 +1,12 @@
 import type { Agent } from '@headrace/agent'
 import { type Json, type JsonObject, callsOf, messageOf } from '@headrace/message'
-import { shownQuestion, written, writtenLine } from '@headrace/consent'
-import type { Question, SessionEvent } from '@headrace/session'
+import { type ExcerptSize, excerptOf, shownQuestion, writtenLine } from '@headrace/consent'
+import type { Question, QuestionOption, SessionEvent } from '@headrace/session'
 import type { Context } from 'cordis'
 import { type AskedOn, Prompter } from './prompter.ts'
+
+/** Of a name or a label. */
+const LINE: ExcerptSize = { lines: 1, width: 200 }
 
 export interface QuestionsOptions {
   /** Allows what would be asked, without a question: the log names it. */
@@ -79,7 +82,10 @@ class Door {
     const call = message?.type === 'assistant/message' ? callsOf(message.data.message)[question.index] : undefined
     const input = question.kind === 'permission' && call ? { name: call.name, input: inputOf(call.arguments) } : undefined
     const { lines, whole, isCut } = shownQuestion(question.question, input)
-    const prompt = { lines: [...whose(agent), ...lines], ...(isCut && { whole }), signal: closed }
+    // Else a tool's words could pass for a question about another call.
+    const asker = question.kind === 'input' && call ? [`${writtenLine(call.name)} asks for a value:`] : []
+    const head = [...whose(agent), ...asker]
+    const prompt = { lines: [...head, ...lines], ...(isCut && { whole: [...head, ...whole] }), signal: closed }
     const answer = question.kind === 'permission' ? await this.permission(question, prompt) : await this.input(question, prompt)
     // Somebody else was faster, or its call is over.
     if (closed.aborted) return
@@ -88,7 +94,7 @@ class Door {
 
   private async permission({ options = [] }: Question, prompt: Parameters<Prompter['ask']>[0]): Promise<Answer> {
     const kept = options.filter(({ remember }) => remember !== undefined)
-    const choices = kept.map(({ label }, index) => `  [${index + 1}] ${writtenLine(label ?? '')}`)
+    const choices = kept.map((option, index) => `  [${index + 1}] ${permissionLabel(option)}`)
     const words = `[y]es, [n]o${kept.length > 0 ? `, [1${kept.length > 1 ? `-${kept.length}` : ''}]` : ''}`
     let shown = { ...prompt, lines: [...prompt.lines, ...choices] }
     for (;;) {
@@ -105,7 +111,7 @@ class Door {
 
   /** A line for a text, a line for each field of an object, else JSON. Nothing at all declines. */
   private async input({ schema, options = [] }: Question, prompt: Parameters<Prompter['ask']>[0]): Promise<Answer> {
-    const offered = options.map(({ answer, label }, index) => `  [${index + 1}] ${writtenLine(label ?? JSON.stringify(answer))}`)
+    const offered = options.map((option, index) => `  [${index + 1}] ${valueLabel(option)}`)
     const fields = Object.entries((schema?.properties ?? {}) as Record<string, JsonObject>)
     if (fields.length === 0) {
       const line = await this.prompter.ask({ ...prompt, lines: [...prompt.lines, ...offered] }, 'your answer, or nothing to decline')
@@ -115,7 +121,7 @@ class Door {
     const answer: Record<string, Json> = {}
     let { lines } = prompt
     for (const [name, field] of fields) {
-      const line = await this.prompter.ask({ ...prompt, lines }, `${writtenLine(name)}${typeof field.description === 'string' ? ` (${written(field.description)})` : ''}`)
+      const line = await this.prompter.ask({ ...prompt, lines }, `${shortLine(name)}${typeof field.description === 'string' ? ` (${shortLine(field.description)})` : ''}`)
       lines = []
       const value = valueOf(line, field)
       if (value !== null) answer[name] = value
@@ -128,6 +134,23 @@ class Door {
 function whose({ id, session: { origin, title } }: Agent): readonly string[] {
   if (!origin?.under) return []
   return [`asked by the ${writtenLine(origin.kind ?? 'session')} ${writtenLine(id)}${title === undefined ? '' : `: ${writtenLine(title)}`}`]
+}
+
+/** On one line of bounded length, its end in sight. */
+function shortLine(text: string): string {
+  return excerptOf(writtenLine(text), LINE).lines[0]!
+}
+
+/** What an option does stands in front of what its plugin says of it. */
+function permissionLabel({ answer, label = '' }: QuestionOption): string {
+  const does = answer === 'allow' ? 'allow' : 'deny'
+  return label === does || label.startsWith(`${does} `) ? shortLine(label) : `${does}: ${shortLine(label)}`
+}
+
+/** The answer itself stands behind a label that says something else. */
+function valueLabel({ answer, label }: QuestionOption): string {
+  const value = typeof answer === 'string' ? answer : JSON.stringify(answer)
+  return label === undefined || label === value ? shortLine(value) : `${shortLine(label)} (${shortLine(value)})`
 }
 
 interface Answer {
