@@ -1,4 +1,5 @@
 import type { StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client'
+import { hideInitialSecrets } from '@headrace/files'
 import type { Sdk } from './sdk.ts'
 import type { SignIn } from './sign-in.ts'
 import type { HttpServer, StdioServer } from './server-config.ts'
@@ -21,6 +22,7 @@ export interface Link {
 
 /** Starts a server as a process when it is connected: with the SDK's few safe variables, and those of the config. */
 export function stdioLink(sdk: Sdk, server: StdioServer, cwd: string, maxMessage: number): Link {
+  hideInitialSecrets()
   const transport = new sdk.StdioClientTransport({
     command: server.command, args: [...server.args], env: { ...server.env }, cwd: server.cwd ?? cwd, stderr: 'pipe', maxBufferSize: maxMessage,
   })

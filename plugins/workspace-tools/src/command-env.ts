@@ -1,7 +1,5 @@
+import { isSecretName } from '@headrace/files'
 import type { EnvConfig } from './config.ts'
-
-/** A word of a name that says its value is a secret: `OPENAI_API_KEY`, `GITHUB_TOKEN`, `AWS_SECRET_ACCESS_KEY`, `PGPASSWORD`. */
-const SECRET = /(?:^|_)(?:API)?KEYS?(?:_|$)|TOKEN|SECRET|PASSWORD|PASSWD|_PWD|PASSPHRASE|CREDENTIAL|_AUTH(?:_CONFIG)?$/i
 
 /**
  * No person is at the terminal of a command: editors accept the text as it is, pagers show everything, and password
@@ -21,7 +19,7 @@ const UNATTENDED: Readonly<Record<string, string>> = {
 export function commandEnv(own: Readonly<Record<string, string | undefined>>, config: EnvConfig, cwd: string): Record<string, string> {
   const env: Record<string, string> = {}
   for (const [name, value] of Object.entries(own)) {
-    if (value !== undefined && (!SECRET.test(name) || config.keep.includes(name))) env[name] = value
+    if (value !== undefined && (!isSecretName(name) || config.keep.includes(name))) env[name] = value
   }
   return { ...env, PWD: cwd, ...config.set }
 }

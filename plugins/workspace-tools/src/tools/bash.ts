@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { askedCommand } from '../asked.ts'
 import type { OutcomeInput } from '@headrace/agent'
+import { hideInitialSecrets } from '@headrace/files'
 import type { JsonObject } from '@headrace/message'
 import type { Wake } from '../background/background-command.ts'
 import { type StartOptions, commandsOf } from '../background/background-commands.ts'
@@ -41,6 +42,7 @@ const MARGIN = 10_000
 /** @param unloaded aborted when the plugin goes */
 export function createBash(config: Config, unloaded: AbortSignal): WorkspaceTool<BashInput> {
   setMaxListeners(0, unloaded) // One for each command of all agents.
+  hideInitialSecrets()
   return {
     name: 'bash',
     description: DESCRIPTION,
