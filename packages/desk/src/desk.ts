@@ -1,11 +1,11 @@
 import type { Agent } from '@headrace/agent'
 import { newSessionId } from '@headrace/agent/internal'
-import { isA } from '@headrace/message'
+import { defined, isA } from '@headrace/message'
 import { SessionBusyError, SessionExistsError, type SessionStore, checkSessionId } from '@headrace/session'
 import type { Context } from 'cordis'
 import { isBusy } from './idle.ts'
 import { type DeskParts, Life } from './life.ts'
-import type { OpenOptions, Seat, SeatRequest } from './seat.ts'
+import type { OpenOptions, Seat, SeatForkOptions, SeatRequest } from './seat.ts'
 import { SeatView, viewOf } from './seat-view.ts'
 
 /** The sessions of an app that somebody uses, by id. */
@@ -54,9 +54,7 @@ export class Desk {
       if (setup) await life.addGuest(setup, (agent) => viewOf(caller, agent))
       try {
         if (typeof request !== 'string') {
-          const { cwd, model, title, config } = request
-          const given = { id, ...(cwd !== undefined && { cwd }), ...(model !== undefined && { model }), ...(title !== undefined && { title }), ...(config && { config }) }
-          await life.start({}, (hooks) => this.parts.ctx.agents.create({ ...given, ...hooks }))
+          await life.start({}, (hooks) => this.parts.ctx.agents.create({ ...defined({ ...request }), id, ...hooks }))
         } else if (drive) await life.start({ ...(turn && { turn }) })
         else await this.store().card(id)
       } catch (error) {
@@ -70,7 +68,7 @@ export class Desk {
     return new SeatView(id, this, caller)
   }
 
-  async fork(caller: Context, parent: string, options: { readonly at?: number; readonly id?: string; readonly cwd?: string }): Promise<Seat> {
+  async fork(caller: Context, parent: string, options: SeatForkOptions): Promise<Seat> {
     const id = options.id ?? newSessionId()
     const life = this.lifeOf(id)
     await life.alone(async () => {
@@ -101,7 +99,8 @@ export class Desk {
   /** Answers are given at a session, and at those under it. Returns the call that ends that. */
   attend(id: string): () => void {
     const { agents } = this.parts.ctx
-    const one = { id, ends: [id, ...this.below(id).flatMap((agent) => (agent.id === id ? [] : [agent.id]))].map((session) => agents.attend(session)) }
+    const ids = new Set([id, ...this.below(id).map((agent) => agent.id)])
+    const one = { id, ends: [...ids].map((session) => agents.attend(session)) }
     this.attended.add(one)
     return () => {
       this.attended.delete(one)

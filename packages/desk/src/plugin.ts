@@ -4,7 +4,7 @@ import type { ListFilter, SessionCard } from '@headrace/session'
 import { type Context, Service } from 'cordis'
 import z from 'schemastery'
 import { Desk } from './desk.ts'
-import type { DeskService, OpenOptions, Seat, SeatRequest } from './seat.ts'
+import type { DeskService, OpenOptions, Seat, SeatForkOptions, SeatRequest } from './seat.ts'
 import { SeatView } from './seat-view.ts'
 
 declare module 'cordis' {
@@ -58,7 +58,7 @@ function deskService(): new (ctx: Context, config: Config) => Service & DeskServ
       return desk.open(this.ctx, session, options)
     }
 
-    async fork(parent: string, options: { readonly at?: number; readonly id?: string; readonly cwd?: string } = {}): Promise<Seat> {
+    async fork(parent: string, options: SeatForkOptions = {}): Promise<Seat> {
       checkOptions('desk.fork', options, ['at', 'id', 'cwd'])
       return desk.fork(this.ctx, parent, options)
     }

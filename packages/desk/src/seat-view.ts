@@ -10,6 +10,13 @@ import type { Seat, SeatChange, SeatFollowOptions, SeatItems, SeatQuestion, Send
 import { SentPrompt } from './sent.ts'
 import { told } from './told.ts'
 
+/** A letter that was posted, and from where on the log can name it. */
+interface PostedAt {
+  readonly posted: Posted
+  readonly from: Cursor | undefined
+  readonly store: SessionStore
+}
+
 /** A {@link Seat} as one plugin, or the app, has it: what is registered through it goes with that plugin. */
 export class SeatView implements Seat {
   readonly id: string
@@ -133,7 +140,7 @@ export class SeatView implements Seat {
   }
 
   /** Posts a letter, and says from where on the log can name it. */
-  async #post(id: string, letter: LetterDraft): Promise<{ readonly posted: Posted; readonly from: Cursor | undefined; readonly store: SessionStore }> {
+  async #post(id: string, letter: LetterDraft): Promise<PostedAt> {
     const store = this.#store
     const { at } = await store.card(id)
     return { posted: await store.post(id, letter), from: at, store }
@@ -141,7 +148,7 @@ export class SeatView implements Seat {
 
   /** Looks at what is appended, until an event decides. @throws what `look` throws; AgentError where nobody goes on with the session */
   async #until<T>(
-    { store, id, from }: { readonly store: SessionStore; readonly id: string; readonly from: Cursor | undefined },
+    { store, id, from }: Pick<PostedAt, 'store' | 'from'> & { readonly id: string },
     look: (event: SessionEvent) => Promise<T | undefined>,
   ): Promise<T> {
     const end = new AbortController()

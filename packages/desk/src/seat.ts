@@ -27,6 +27,14 @@ export interface OpenOptions {
   readonly drive?: boolean
 }
 
+/** Options of `ctx.desk.fork()`. */
+export interface SeatForkOptions {
+  /** The last event that it has of its parent. Default: the newest. */
+  readonly at?: number
+  readonly id?: string
+  readonly cwd?: string
+}
+
 /** Options of `seat.send()`. */
 export interface SendOptions {
   /** For the running turn, at its next boundary; a prompt where none runs. */
@@ -124,7 +132,7 @@ export interface DeskService {
   /** A seat at a session that is there, or at a new one. @throws SessionNotFoundError, SessionExistsError, StoreError */
   open(session: SeatRequest, options?: OpenOptions): Promise<Seat>
   /** A session with another's log up to an event. */
-  fork(parent: string, options?: { readonly at?: number; readonly id?: string; readonly cwd?: string }): Promise<Seat>
+  fork(parent: string, options?: SeatForkOptions): Promise<Seat>
   /** Cards, newest change first. */
   list(filter?: ListFilter): AsyncIterable<SessionCard>
   /** Seats of this process that are driven here. */

@@ -28,7 +28,10 @@ export interface ToldSource {
 export async function* told({ events, listen, seen, signals }: ToldSource): AsyncGenerator<SeatChange> {
   const end = new AbortController()
   const stop = (): void => end.abort()
-  for (const signal of signals) signal.aborted ? stop() : signal.addEventListener('abort', stop, { once: true })
+  for (const signal of signals) {
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  }
   const bell = new Bell()
   const pieces = new WaitingPieces(seen, () => bell.ring())
   const off = listen(pieces)

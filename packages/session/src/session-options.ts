@@ -1,3 +1,8 @@
+import type { EventDraft } from './event.ts'
+
+/** A draft, or a function that makes one after the drafts before it in the list were folded. */
+export type Draft = EventDraft | (() => EventDraft | undefined)
+
 /** Options of a session, the same for a new one and an old one. */
 export interface SessionOptions {
   /** Checks each request against a second fold of the serialised events before it leaves. */

@@ -11,13 +11,10 @@ import type { Entry } from './surface.ts'
 import { Batch, type Lease, type SessionStore, StoreError, checkSessionId } from './store.ts'
 import type { Letter } from './store/letter.ts'
 import { Witness } from './verify.ts'
-import type { SessionOptions } from './session-options.ts'
+import type { Draft, SessionOptions } from './session-options.ts'
 import { SessionLive } from './session-live.ts'
 import { SessionView } from './view.ts'
 import { FORMAT } from './writer.ts'
-
-/** A draft, or a function that makes one after the drafts before it in the list were folded. */
-export type Draft = EventDraft | (() => EventDraft | undefined)
 
 /**
  * An append-only log of events, open for writing, and what is derived from it. One writer at a time holds it (L18).
@@ -44,6 +41,8 @@ export class Session {
   private readonly witness: Witness | undefined
   private closed: string | undefined
   private readonly ending = new AbortController()
+  /** Aborted once the session takes no more events: it was closed, its lease was lost, or its store failed. */
+  readonly over: AbortSignal = this.ending.signal
   private readonly feedback = new FeedbackBound()
   /** Cache: messages are read more often than they change. */
   private derived: { readonly from: readonly Entry[] | undefined; readonly messages: readonly Message[] } = { from: undefined, messages: [] }
@@ -55,9 +54,10 @@ export class Session {
     this.now = options.now ?? Date.now
     this.maxEvent = options.maxEvent ?? Infinity
     this.witness = options.strict ? new Witness(lease.id) : undefined
-    const lost = (): void => this.end(lease.lost.reason instanceof StoreError ? messageOf(lease.lost.reason).replace(`session ${lease.id}: `, '') : 'another process took its lease')
-    if (lease.lost.aborted) lost()
-    else lease.lost.addEventListener('abort', lost, { once: true })
+    const { lost } = lease
+    const lose = (): void => this.end(lost.reason instanceof StoreError ? messageOf(lost.reason).replace(`session ${lease.id}: `, '') : 'another process took its lease')
+    if (lost.aborted) lose()
+    else lost.addEventListener('abort', lose, { once: true })
   }
 
   /** Begins a log. @throws SessionExistsError, StoreError, LogError for a seed with incomplete tool pairs */
@@ -92,11 +92,6 @@ export class Session {
       await session.close().catch(() => undefined)
       throw error
     }
-  }
-
-  /** Aborted once the session takes no more events: it was closed, its lease was lost, or its store failed. */
-  get over(): AbortSignal {
-    return this.ending.signal
   }
 
   /** The torn tail that was cut off when the log was opened. */
@@ -230,7 +225,7 @@ export class Session {
     return events
   }
 
-  /** In `strict`, compares a dispatch with what a second fold of the serialised log makes of it. @throws LogError */
+  /** In `strict`, compares a dispatch with a second fold of the serialised log. @throws LogError */
   checkDispatch(dispatch: SessionEvent<'request/dispatch'>): void {
     this.witness?.check(dispatch)
   }
@@ -277,11 +272,7 @@ export class Session {
     return this.lease.onLetter(listener)
   }
 
-  /**
-   * Flushes and gives the lease back.
-   *
-   * @param why told to whoever appends afterwards
-   */
+  /** Flushes and gives the lease back. @param why told to whoever appends afterwards */
   async close(why = 'it was closed'): Promise<void> {
     this.end(why)
     this.live.clear()
@@ -305,6 +296,4 @@ function shown(event: SessionEvent): SessionEvent {
   return Object.freeze(event)
 }
 
-function isList(input: EventDraft | readonly Draft[]): input is readonly Draft[] {
-  return Array.isArray(input)
-}
+const isList = (input: EventDraft | readonly Draft[]): input is readonly Draft[] => Array.isArray(input)

@@ -11,6 +11,7 @@ import { type Limits, LimitsSchema, type Settings, checkSettings, toLimits } fro
 import { Departures } from '../seams/listener-owner.ts'
 import { Attendance } from '../turn/attendance.ts'
 import { pluginOf } from '../seams/owner.ts'
+import { begin } from './beginning.ts'
 import { type Bounds, boundsOf, checkChoice } from './bounds.ts'
 import { wordsOfChildren } from '../turn/children.ts'
 import { AgentCore } from './core.ts'
@@ -115,10 +116,11 @@ export class Agents {
     })
     const session = await Session.create(store, opening, { strict: settings.strict, maxEvent: settings.limits.event })
     const { context, budget } = options
-    const parts = { session, store, settings, choice, cwd, explicit, context, budget, mail: options.mail === true, resumed: false, forked: false }
+    const mail = options.mail === true
+    const parts = { session, store, settings, choice, cwd, explicit, context, budget, mail, resumed: false, forked: false }
     const core = await this.adopt({ home, run }, parts)
     const view = core.view(pluginOf(home))
-    await core.begin(options, view)
+    await begin(core, options, view)
     return view
   }
 
@@ -162,7 +164,7 @@ export class Agents {
     const mail = options.mail === true
     const core = await this.adopt(maker, { session, store, settings, choice, cwd, explicit, context, budget, mail, resumed: true, forked })
     const view = core.view(pluginOf(maker.home))
-    await core.begin(options, view)
+    await begin(core, options, view)
     // A cancel that a crash cut off is still a cancel, unless somebody says that it goes on.
     if (session.ledger.turn?.cancelled !== undefined && options.turn !== 'continue') await closeTurn(core, 'cancelled')
     else if (options.turn === 'close' && session.ledger.turn) await closeTurn(core, 'lost')

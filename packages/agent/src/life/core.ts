@@ -1,10 +1,9 @@
 import type { Context } from 'cordis'
-import { type ContributionInput, type Owner, isA, messageOf, toConfigPatch } from '@headrace/message'
+import { type ContributionInput, type Owner, isA, messageOf } from '@headrace/message'
 import type { ErrorRecord, Session, SessionEvent, SessionStore, ToolChoice, TurnReason } from '@headrace/session'
 import type { RequestBudget } from '@headrace/tokens'
 import type { Agent } from '../contract/agent.ts'
 import { AgentError, CancelledError, ParkedError, toRecord } from '../contract/error.ts'
-import type { AgentOptions } from '../contract/options.ts'
 import type { Settings } from '../contract/settings.ts'
 import type { TurnEvent, TurnHandle, TurnResult } from '../contract/turn.ts'
 import type { Departures } from '../seams/listener-owner.ts'
@@ -30,7 +29,9 @@ import { TurnCosts } from './costs.ts'
 import { pauseAbove } from './clocks.ts'
 import { Driver } from './driver.ts'
 import { type PendingTurn, lastFinish, parkedResult, resultOf, withdrawnResult } from './handle.ts'
+import { Endings } from './endings.ts'
 import { Inbox } from './inbox.ts'
+import { mailTakers } from './mail.ts'
 import { SaidKeys } from './said-keys.ts'
 import { SideRequests } from './side-requests.ts'
 
@@ -60,6 +61,8 @@ export class AgentCore implements TurnHost {
   readonly driver: Driver
   readonly questions: Questions
   readonly letters: Letters
+  /** What is called at the end of this life. */
+  readonly endings = new Endings((error) => this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'agents.setup', problem: messageOf(error) }))
   readonly blobs: { blob(digest: string): Promise<Uint8Array | undefined> }
   running: RunningTurn | undefined
   /** Called once, when it is disposed. */
@@ -72,11 +75,8 @@ export class AgentCore implements TurnHost {
   private disposing: Promise<void> | undefined
   /** Why it ended, once it was told to. */
   private ended: CancelledError | undefined
-  private ignoreLetters: (() => void) | undefined
-  /** What {@link begin} was given to call at the end. */
-  private leave: (() => void) | undefined
   /** The turn whose cancel this life has put on record. */
-  private cancelled: number | undefined
+  cancelled: number | undefined
 
   constructor(options: CoreOptions) {
     const { session, settings, ctx, store } = options
@@ -107,14 +107,8 @@ export class AgentCore implements TurnHost {
     const hold = (): readonly ((() => void) | undefined)[] => (
       [this.running?.clock?.pause(), options.slots.lend(), ...pauseAbove(this, options.live)]
     )
-    this.letters = new Letters(session, this.reporter, {
-      answer: (letter) => this.questions.take(letter),
-      ...(options.mail && {
-        prompt: (letter) => this.takePrompt(letter),
-        cancel: (letter) => this.takeCancel(letter),
-        withdraw: (letter) => this.takeWithdrawal(letter),
-      }),
-    })
+    const answer = (letter: LetterOf<'answer'>): void => this.questions.take(letter)
+    this.letters = new Letters(session, this.reporter, { answer, ...(options.mail && mailTakers(this)) })
     this.questions = new Questions({ session, attendance: options.attendance, letters: this.letters, hold })
     this.saidKeys = new SaidKeys(session, this.llm.keys, this.reporter)
     this.costs = new TurnCosts(session, this.llm.info)
@@ -129,49 +123,6 @@ export class AgentCore implements TurnHost {
     session.live.onError = (error) => this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session.live', problem: messageOf(error) })
     session.live.on('event', (event) => this.take(event))
     session.live.on('chunk', (chunk) => this.tell(chunk))
-  }
-
-  /**
-   * Begins its life, before it does anything: calls who wants to know, then takes the letters that wait, where it takes letters.
-   *
-   * @throws what `setup` throws, and StoreError; the session is given back then
-   */
-  async begin({ mail, setup }: Pick<AgentOptions, 'mail' | 'setup'>, view: Agent): Promise<void> {
-    try {
-      const leave = await setup?.(view)
-      if (typeof leave === 'function') this.leave = leave
-      if (setup) this.checkAlive()
-      if (!mail) return
-      await this.letters.look()
-      this.checkAlive()
-      this.ignoreLetters = this.letters.listen()
-      // Nobody holds a handle that would tell of it.
-      const over = (): void => void this.park().catch(() => undefined)
-      if (this.session.over.aborted) over()
-      else this.session.over.addEventListener('abort', over, { once: true })
-    } catch (error) {
-      if (this.ended) this.sayLeft()
-      else await this.park().catch(() => undefined)
-      throw error
-    }
-  }
-
-  private takePrompt(letter: LetterOf<'prompt'>): void {
-    this.inbox.takeLetter(letter, (config) => this.header.seed.check(toConfigPatch(config, 'prompt')))
-    this.driver.wake()
-  }
-
-  private takeCancel({ id, turn, reason }: LetterOf<'cancel'>): void {
-    const { ledger } = this.session
-    if (ledger.turn?.number !== turn) throw new AgentError('TURN_OVER', turn > ledger.turns ? `there is no turn ${turn}` : `turn ${turn} has ended`)
-    if (turn === this.cancelled) throw new AgentError('TURN_OVER', `turn ${turn} is being cancelled already`)
-    // Parked by now: the letter waits for the next life.
-    if (!this.disposing) this.cancel(reason, 'keep', id)
-  }
-
-  private takeWithdrawal({ id, prompt, reason }: LetterOf<'withdraw'>): void {
-    if (!this.session.ledger.isQueued(prompt)) throw new AgentError('PROMPT_TAKEN', `the prompt ${prompt} does not wait`)
-    this.inbox.withdraw(prompt, reason, id)
   }
 
   /** The agent as a plugin sees it: what it adds is signed with the plugin's name. */
@@ -248,33 +199,23 @@ export class AgentCore implements TurnHost {
 
   private async end(why: CancelledError): Promise<void> {
     this.ended = why
-    this.ignoreLetters?.()
+    const taken = this.letters.close()
     this.driver.end()
     this.running?.controller.abort(why)
     this.sideRequests.cancel('the agent was disposed')
     await this.driver.idle()
-    await this.letters.settled()
+    await taken
     await this.sideRequests.settled()
     this.tools.forget(this.id)
     this.system.forget(this.id)
     try {
       await this.endScope()
     } finally {
-      this.sayLeft()
+      this.endings.run()
       // In the same frame as the log's close: the agent's own plugins may have prompted it until now.
       this.inbox.close(isA(why, ParkedError) ? 'parked' : 'withdrawn', `${why.message}; the prompt waits in the log`)
       // Also where its store failed: the session can be resumed.
       await this.session.close(`${why.message.replace(/;.*/, '')}; ctx.agents.resume() goes on with it`).finally(() => this.onDispose())
-    }
-  }
-
-  private sayLeft(): void {
-    const { leave } = this
-    this.leave = undefined
-    try {
-      leave?.()
-    } catch (error) {
-      this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'agents.setup', problem: messageOf(error) })
     }
   }
 

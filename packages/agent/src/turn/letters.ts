@@ -21,6 +21,7 @@ export class Letters {
   private readonly takers: LetterTakers
   private looking: Promise<void> = Promise.resolve()
   private listeners = 0
+  private isClosed = false
   private ignore: (() => void) | undefined
 
   constructor(session: Session, reporter: Reporter, takers: LetterTakers) {
@@ -47,19 +48,20 @@ export class Letters {
     return (this.looking = this.looking.catch(() => undefined).then(() => this.takeAll()))
   }
 
-  /** Resolves when no look runs. */
-  async settled(): Promise<void> {
+  /** No letter is taken any more: they wait for the next life. Resolves when no look runs. */
+  async close(): Promise<void> {
+    this.isClosed = true
     await this.looking.catch(() => undefined)
   }
 
   private lookSoon(): void {
     this.look().catch((error: unknown) => {
-      if (this.listeners > 0 && !this.session.over.aborted) this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session.letters', problem: messageOf(error) })
+      if (this.listeners > 0 && !this.isClosed && !this.session.over.aborted) this.reporter.report({ kind: 'failed', plugin: 'app', seam: 'session.letters', problem: messageOf(error) })
     })
   }
 
   private async takeAll(): Promise<void> {
-    if (this.session.over.aborted) return
+    if (this.isClosed || this.session.over.aborted) return
     const before = this.session.length
     for (const letter of await this.session.letters()) this.take(letter)
     if (this.session.length > before) await this.session.flush()
@@ -67,6 +69,7 @@ export class Letters {
 
   /** One that cannot count is on record as refused. */
   private take(letter: Letter): void {
+    if (this.isClosed) return
     const taker = this.takers[letter.kind] as ((letter: Letter) => void) | undefined
     if (!taker) return
     try {

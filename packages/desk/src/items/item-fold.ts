@@ -2,8 +2,8 @@ import type { Piece, SessionEvent } from '@headrace/session'
 import type { Item, ItemChange } from './item.ts'
 
 /**
- * Items, from events in order and from pieces as they come. After each append the list is that of {@link itemsOf} the events so far, what is
- * open left out of both.
+ * Items, from events in order and from pieces as they come. After each append the list is that of {@link itemsOf} the events
+ * so far, what is open left out of both.
  */
 export interface ItemFold {
   /** Takes what was appended together. */
