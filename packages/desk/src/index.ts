@@ -1,4 +1,5 @@
 export type * from './items/item.ts'
-export type * from './items/item-fold.ts'
+export { type ItemFold, itemFold, itemsOf } from './items/item-fold.ts'
+export { ShownItems, saidItems } from './items/shown-items.ts'
 export { Config, apply, inject, name } from './plugin.ts'
 export type * from './seat.ts'

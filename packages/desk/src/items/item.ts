@@ -4,11 +4,12 @@ import type { CallOutcome, CallRef, QuestionOption, TurnReason } from '@headrace
 /** What every item says. */
 interface Shown {
   /**
-   * Its name in the session: the same live and from the log, never used again. Of an answer's block `dispatch.block`, of what an event
-   * said first the event's seq, with `.part` where an event says several things.
+   * Its name in the session: the same live and from the log, never another's. Of an answer's block `dispatch.block`, of what an event
+   * said first the event's seq, with `.part` where an event says several things: a prompt has that of its `prompt/queued` also when it has
+   * been taken.
    */
   readonly id: string
-  /** The event that said it; absent while only pieces did. */
+  /** The event that said it: of a prompt that was taken its `user/message`. Absent while only pieces did. */
   readonly seq?: number
   /** Of that event, in milliseconds since the epoch. */
   readonly time?: number
@@ -115,9 +116,11 @@ export interface UsageItem extends Shown {
 export type Item = MessageItem | ThoughtItem | CallItem | QuestionItem | PlanItem | NoticeItem | UsageItem
 
 /**
- * A step from one list of items to the next. `put` adds an item, behind the one named or, without, at the front, or replaces that of the
- * same id where it stands; `text` puts text behind what an open item has (a message's, a thought's, a call's arguments) so that a piece
- * costs its own length; `remove` takes an item away: a failed attempt's, a rewound turn's, a withdrawn prompt.
+ * A step from one list of items to the next. `put` adds an item, behind the one named or, without, in front of all; one whose id is there
+ * takes its place, and `after` is absent. `text` puts text behind what an open item has (a message's, a thought's, a call's arguments), so
+ * that a piece costs its own length; `at` is how much it has. `remove` takes an item away: a failed attempt's, a rewound turn's, a
+ * withdrawn prompt's. A prompt that is `taken` comes again, under its id, at its place. Of what came and went within one append nothing is
+ * told.
  */
 export type ItemChange =
   | { readonly type: 'put'; readonly item: Item; readonly after?: string }
