@@ -6,7 +6,7 @@ import { oneLine, quoted } from '@headrace/files'
 import type { Config } from './config.ts'
 import { elicit } from './elicitation.ts'
 import { McpError } from './error.ts'
-import { failureOf } from './failure.ts'
+import { failureOf, isExcess } from './failure.ts'
 import { linksTo } from './links.ts'
 import { readLists } from './lists.ts'
 import { type Sdk, loadSdk } from './sdk.ts'
@@ -66,6 +66,8 @@ export class ServerConnection {
   private readonly running: ToolRun[] = []
   private isSigningIn = false
   private failures = 0
+  /** Its last message was longer than it may be, which ended the connection. */
+  private hasExcess = false
   private readonly ending = new AbortController()
   private retry: ReturnType<typeof setTimeout> | undefined
   private readonly lists: ReturnType<typeof readLists>
@@ -122,7 +124,8 @@ export class ServerConnection {
         }) as unknown
       } catch (error) {
         options.signal?.throwIfAborted()
-        const failure = failureOf(error, method, this.name, this.live !== undefined)
+        const { maxMessage } = this.host.limits
+        const failure = failureOf(error, method, this.name, { isConnected: this.live !== undefined, hasExcess: this.hasExcess, maxMessage })
         // The server has lost the session, so it has not run this request.
         if (failure !== 'forgotten') throw failure
         this.lose(client, 'it has forgotten the session')
@@ -232,6 +235,7 @@ export class ServerConnection {
     link.signIn?.close()
     this.failures = 0
     this.problem = undefined
+    this.hasExcess = false
     return client
   }
 
@@ -245,7 +249,7 @@ export class ServerConnection {
     client.setRequestHandler('elicitation/create', async ({ params }) => ({ ...await elicit(this.name, params, this.running) }))
     client.onclose = () => this.lose(client, withStderr('it ended', link))
     // Reported only where it ends a request; alone it is a line that is no message, which some servers print.
-    client.onerror = () => undefined
+    client.onerror = (error) => { this.hasExcess ||= isExcess(error) }
     return client
   }
 

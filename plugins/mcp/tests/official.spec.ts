@@ -1,11 +1,13 @@
 import { createRequire } from 'node:module'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { closeSync, constants, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import everythingManifest from '@modelcontextprotocol/server-everything/package.json' with { type: 'json' }
 import filesystemManifest from '@modelcontextprotocol/server-filesystem/package.json' with { type: 'json' }
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { textOf } from '@headrace/message'
 import { expectAppendOnly, type Harness } from '@headrace/testing'
+import { until } from '@headrace/testing/gate'
 import { World, setup, toolsOf } from './kit.ts'
 
 const everything = programOf(everythingManifest)
@@ -105,4 +107,42 @@ describe('server-filesystem', () => {
     expect((await h.verify()).difference).toBeUndefined()
     await h.dispose()
   })
+
+  it('killed while it reads is an error of that call; the next ones find it again, and the tools stay', async () => {
+    const at = (name: string): string => join(world.project, name)
+    const pidFile = join(world.base, 'pid')
+    // A FIFO is read for as long as nobody writes to it.
+    execFileSync('mkfifo', [at('pipe')])
+    const args = ['-c', `echo $$ >> "${pidFile}"; exec "${process.execPath}" "${filesystem}" "${world.project}"`]
+    const calls: readonly (readonly [string, object])[] = [
+      ['write_file', { path: at('a.txt'), content: 'one' }], ['read_text_file', { path: at('pipe') }], ['write_file', { path: at('b.txt'), content: 'two' }],
+      ['read_multiple_files', { paths: [at('a.txt'), at('b.txt')] }], ['list_directory', { path: world.project }],
+    ]
+    const h = await setup(world, { mcpServers: { files: { command: 'sh', args } } }, {
+      script: [...calls.map(([name, input]) => ({ calls: [{ name: `files__${name}`, arguments: input }] })), 'done'],
+    })
+    const running = h.run('Go')
+    const writer = await until(() => opened(at('pipe')), 'the server to read the pipe')
+    const pids = (): readonly string[] => readFileSync(pidFile, 'utf8').trim().split('\n')
+    process.kill(Number(pids()[0]), 'SIGKILL')
+    await running
+    closeSync(writer)
+    const got = results(h)
+    expect(got.map(({ error }) => error)).toEqual([false, true, false, false, false])
+    expect(got[1]!.text).toBe('The MCP server "files" ended before it answered. The call may have had its effect.')
+    expect(got[3]!.text).toMatch(/one[^]*two/)
+    expect(pids()).toHaveLength(2)
+    expect(new Set(toolsOf(h).map(String)).size).toBe(1)
+    expect((await h.verify()).difference).toBeUndefined()
+    await h.dispose()
+  })
 })
+
+/** A FIFO opened for writing, once somebody reads it. */
+function opened(path: string): number | undefined {
+  try {
+    return openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
+  } catch {
+    return undefined
+  }
+}
