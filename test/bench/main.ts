@@ -10,6 +10,7 @@ import { idleMeasures } from './idle.ts'
 import { latencyMeasures } from './latencies.ts'
 import { type Figures, type Measure, takeFigures } from './measure.ts'
 import { manyMeasures } from './many.ts'
+import { mcpToolMeasures } from './mcp-tools.ts'
 import { openMeasures, verifyMeasures } from './reading.ts'
 import { render } from './render.ts'
 import type { Performance } from './report.ts'
@@ -25,12 +26,18 @@ const loadNow = (): number => loadavg()[0]!
 const only = process.argv.slice(2)
 const start = loadNow()
 const figures = await inFolder(async (folder) => {
+  const closing: (() => Promise<void>)[] = []
   const groups: readonly (readonly [name: string, samples: number, () => readonly Measure[] | Promise<readonly Measure[]>])[] = [
     ['machine', 15, () => [unitMeasure()]],
     ['step', 25, stepMeasures],
     ['cache', 1, cacheMeasures],
     ['context', 25, () => contextMeasures(folder)],
     ['skills', 9, () => skillMeasures(folder)],
+    ['mcp', 25, async () => {
+      const { measures, close } = await mcpToolMeasures(folder, [10, 200])
+      closing.push(close)
+      return measures
+    }],
     ['stream', 15, streamMeasures],
     ['append', 15, () => appendMeasures(folder)],
     ['latency', 9, () => latencyMeasures(folder)],
@@ -46,6 +53,7 @@ const figures = await inFolder(async (folder) => {
   for (const [name, samples, measures] of groups) {
     if (only.length > 0 && !only.includes(name)) continue
     const taken = await takeFigures(await measures(), samples)
+    for (const close of closing.splice(0)) await close()
     for (const { title, median, mad, unit } of Object.values(taken)) console.log(`${title}: ${median.toPrecision(4)} ± ${mad.toPrecision(2)} ${unit}`)
     all = { ...all, ...taken }
   }

@@ -7,7 +7,9 @@ import * as mcp from '@headrace/plugin-mcp'
 import { makeApp } from './app.ts'
 import { type Measure, timed } from './measure.ts'
 
-const SERVER = fileURLToPath(new URL('../../plugins/mcp/tests/fixtures/server.mjs', import.meta.url))
+// Compiled, this file is one folder further down.
+const ROOT = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../../../', import.meta.url)
+const SERVER = fileURLToPath(new URL('plugins/mcp/tests/fixtures/server.mjs', ROOT))
 /** Steps of a measured turn. */
 const STEPS = 50
 const SCHEMA = { type: 'object', properties: { path: { type: 'string', description: 'Where it is.' }, line: { type: 'integer' } }, required: ['path'] }

@@ -37,6 +37,7 @@ export const RATIOS: readonly Ratio[] = [
   { title: 'the same in blocks of 64, to the ideal with bare facts', of: 'cache-block-history-full', to: 'cache-block-bare-full', goal: 1.02 },
   { title: 'a step with every context plugin, to one with store-jsonl alone', of: 'context-step', to: 'context-step-bare', goal: 1.3 },
   { title: 'the same where nobody waits for the disk (`fsync: \'never\'`)', of: 'context-unsynced', to: 'context-unsynced-bare' },
+  { title: 'a step with 200 tools of an MCP server, to one with 10', of: 'mcp-tools-200', to: 'mcp-tools-10', goal: 1.2 },
 ]
 
 /** What is promised in a unit. */
@@ -47,10 +48,14 @@ export const LIMITS: readonly { readonly of: string; readonly most: number }[] =
   { of: 'skills-next', most: 50 },
 ]
 
+/** In the place of a figure that came after the run. */
+const NOT_YET = 'not measured yet'
+
 const GROUPS: readonly (readonly [title: string, text: string, prefixes: readonly string[]])[] = [
   ['A step of the loop', 'All that a step costs without its model: the seams, the log, the digests and the tool\'s call. A turn of 50 steps in a session of the given length; each step calls one tool that gives 200 characters, three listeners stand at the seams, and `after` says something else each time.', ['step']],
   ['Context plugins', 'A turn of 50 steps at 1,000 messages, in a repository with nested AGENTS.md and thirty skills, where nothing changes: with agents-md, skills, environment and briefing, and without them. A step with them reads no file; it looks once at each file that is watched (at skills once a turn, and behind calls that may have changed one): the faster the disk under the log, the more of a step that is.', ['context']],
   ['2,000 skills', 'The longest time for which nothing else could run on the event loop, on the clock: what other programs do is in it. Promised are at most 50 ms.', ['skills']],
+  ['Tools of an MCP server', 'A turn of 50 steps with so many tools in each request, on a scripted model in the same process: what the loop costs, without what a network takes for their bytes. The tools\' digest is taken once, where they change.', ['mcp']],
   ['Streaming', 'Chunks of one answer are not logged one by one; each reaches the turn\'s handle and the session\'s live listeners.', ['delta']],
   ['The log', '', ['append', 'open', 'resume', 'verify', 'rebuild', 'bytes']],
   ['One append, acknowledged', 'An append and its flush, one after another: what a caller waits until the event is as safe as the policy says.', ['latency']],
@@ -65,9 +70,10 @@ const GROUPS: readonly (readonly [title: string, text: string, prefixes: readonl
 export function report({ date, node, machine, load, note, figures }: Performance): string {
   const groups = GROUPS.map(([title, text, prefixes]) => {
     const rows = Object.entries(figures).filter(([key]) => prefixes.includes(key.split('-')[0]!)).map(([, figure]) => row(figure))
-    return [`## ${title}`, ...(text === '' ? [] : [text]), table(['measure', 'median', 'spread', 'least', 'samples'], rows)].join('\n\n')
+    return [`## ${title}`, ...(text === '' ? [] : [text]), rows.length === 0 ? NOT_YET : table(['measure', 'median', 'spread', 'least', 'samples'], rows)].join('\n\n')
   })
   const ratios = RATIOS.map(({ title, of, to, goal }) => {
+    if (!figures[of] || !figures[to]) return [title, NOT_YET, goal === undefined ? '' : `at most ${goal}`]
     const ratio = ratioOf(figures, of, to)
     return [title, ratio.toFixed(goal === 1.02 ? 3 : 2), goal === undefined ? '' : `at most ${goal}`]
   })

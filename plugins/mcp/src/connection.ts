@@ -66,7 +66,6 @@ export class ServerConnection {
   private readonly running: ToolRun[] = []
   private isSigningIn = false
   private failures = 0
-  /** Its last message was longer than it may be, which ended the connection. */
   private hasExcess = false
   private readonly ending = new AbortController()
   private retry: ReturnType<typeof setTimeout> | undefined
@@ -124,8 +123,8 @@ export class ServerConnection {
         }) as unknown
       } catch (error) {
         options.signal?.throwIfAborted()
-        const { maxMessage } = this.host.limits
-        const failure = failureOf(error, method, this.name, { isConnected: this.live !== undefined, hasExcess: this.hasExcess, maxMessage })
+        const { live, hasExcess, host: { limits } } = this
+        const failure = failureOf(error, method, this.name, { isConnected: live !== undefined, hasExcess, ...limits })
         // The server has lost the session, so it has not run this request.
         if (failure !== 'forgotten') throw failure
         this.lose(client, 'it has forgotten the session')
