@@ -120,7 +120,7 @@ describe('L16 Tool pairs are adjacent', () => {
     await started.promise
     handle.cancel()
     expect(await handle.result).toMatchObject({ reason: 'cancelled' })
-    expect(eventsOf(await made.events(), 'tool/result').map(({ data }) => data.outcome)).toEqual(['not-started', 'unknown'])
+    expect(eventsOf(await made.events(), 'tool/result').map(({ data }) => data.outcome)).toEqual(['unknown', 'not-started'])
     await made.run('Again.')
     expectPaired(made.requests[1]!.messages)
     expect(textsOf(made.requests[1]!).slice(2, 4)).toEqual([expect.stringMatching(/^hangs: .*outcome is unknown/), expect.stringMatching(/^alone: .*not started/)])

@@ -103,6 +103,30 @@ describe('progress of a tool', () => {
   })
 })
 
+describe('a call that is abandoned', () => {
+  it.each([['a cancel', (made: Harness) => made.agent.cancel('enough')], ['a park', (made: Harness) => void made.agent.park()]])(
+    'by %s is unknown, and keeps what it showed last', async (_, end) => {
+      let shownIt!: () => void
+      const shownOnce = new Promise<void>((resolve) => { shownIt = resolve })
+      let goOn!: () => void
+      const held = new Promise<string>((resolve) => { goOn = () => resolve('too late') })
+      const made = await withTool(async (_input, run) => {
+        run.progress({ done: 1 })
+        run.progress({ done: 2 })
+        shownIt()
+        return held
+      }, { settings: { grace: 0 } })
+      const handle = made.agent.prompt('Do it.')
+      await shownOnce
+      end(made)
+      await handle.result
+      goOn()
+      await until(() => made.ctx.agents.get('test') === undefined || made.agent.state === 'idle')
+      expect(await resultsOf(made)).toMatchObject([{ outcome: 'unknown', progress: { done: 2 } }])
+    },
+  )
+})
+
 describe('the handle of a turn', () => {
   it('says which tool begins, with which arguments', async () => {
     const made = await withTool(() => 'x')

@@ -5,7 +5,7 @@ import { type CallRef, type EventDraft, type EventMap, type EventType, REQUIRED_
 import { FeedbackBound } from './feedback.ts'
 import { Fold } from './fold.ts'
 import type { EpochHeader } from './header.ts'
-import { repairs } from './repair.ts'
+import { type KnownOfCall, repairs } from './repair.ts'
 import { checkSizes } from './size.ts'
 import type { Entry } from './surface.ts'
 import { Batch, type Lease, type SessionStore, StoreError, checkSessionId } from './store.ts'
@@ -242,24 +242,24 @@ export class Session {
 
   /**
    * Makes a log that was cut off whole: open requests end, open calls get honest results, the open step ends `lost`. Durable when it
-   * resolves. Returns how many events it took. `why` says what is known of a call that was started, for its result.
+   * resolves. Returns how many events it took. `known` says what is known of a call that was started, for its result.
    */
-  async repair(why?: (call: CallRef) => string | undefined): Promise<number> {
-    const events = this.closeStep('lost', {}, why)
+  async repair(known?: (call: CallRef) => KnownOfCall | undefined): Promise<number> {
+    const events = this.closeStep('lost', {}, known)
     await this.flush()
     return events.length
   }
 
   /** Ends what is open: requests, then calls with honest results, then the step, in one append (L16). Side requests go on, unless all is lost. */
   closeStep(
-    reason: StepReason, more: Pick<EventMap['step/end'], 'error' | 'budget'> = {}, why?: (call: CallRef) => string | undefined,
+    reason: StepReason, more: Pick<EventMap['step/end'], 'error' | 'budget'> = {}, known?: (call: CallRef) => KnownOfCall | undefined,
   ): readonly SessionEvent[] {
     const { turn, openDispatches, openAttempts } = this.fold.ledger
     const end = (): EventDraft | undefined => turn?.step && {
       type: 'step/end',
       data: { turn: turn.number, step: turn.step.number, reason, digest: this.fold.surface.closingChain(), ...more },
     }
-    return this.append([...repairs(this.fold, reason === 'lost' ? openDispatches : openAttempts, why), end])
+    return this.append([...repairs(this.fold, reason === 'lost' ? openDispatches : openAttempts, known), end])
   }
 
   /** Letters that wait, oldest first. One that an event names (`letter: id` in its data) was taken, and is not among them. @throws StoreError */

@@ -62,7 +62,7 @@ export async function resumeChild(ctx: Context, { agent, call }: ToolRun, id: st
 /** The parent's log names the session before its first input: after a crash the call says where to look. */
 async function noted(agent: Agent, index: number, child: Agent): Promise<Agent> {
   try {
-    agent.session.append({ type: 'agent/child', data: { assistant: lastAnswer(agent.session), index, session: child.id } })
+    agent.session.append({ type: 'agent/child', data: { assistant: lastAnswer(agent.session), index, session: child.id, from: child.session.length } })
     await agent.session.flush()
     return child
   } catch (error) {

@@ -51,7 +51,8 @@ export function spentFrom(session: Pick<SessionView, 'events'>, from: number, kn
     usage = addUsage(usage, details.usage)
     denied += details.denied ?? 0
   }
-  const cost = sumOf([isBilled ? costs.cost : 0, ...inner.map((details) => details.cost)])
+  // The costs of those that worked for it are in it.
+  const cost = isBilled || inner.length > 0 ? costs.cost : 0
   return { usage, ...(cost !== undefined && { cost }), ...(denied > 0 && { denied }) }
 }
 
@@ -63,12 +64,6 @@ export function detailsIn(details: Json | undefined): Details | undefined {
 
 function callOf({ assistant, index }: CallRef): string {
   return `${assistant}.${index}`
-}
-
-/** Rounded to a millionth; undefined where one is unknown. */
-function sumOf(costs: readonly (number | undefined)[]): number | undefined {
-  const known = costs.filter((cost) => cost !== undefined)
-  return known.length < costs.length ? undefined : Math.round(known.reduce((sum, cost) => sum + cost, 0) * 1e6) / 1e6
 }
 
 /** A subagent's progress, shown with its call. */

@@ -144,6 +144,37 @@ describe('after a kill', () => {
     await later.dispose()
   })
 
+  it('what the child had used by then counts in the turn that goes on, and what it uses later once', async () => {
+    const usage = { input: 1_000, output: 10 }
+    const settings = { models: { 'scripted/model': { context: 100_000, rates: { input: 10, cached: 1, output: 100 } } } }
+    const { started, plugin } = waiting()
+    const paid: Answers = async (asked) => {
+      const reply = await answers(asked)
+      return typeof reply === 'string' ? { text: reply, usage } : { ...reply, usage } as never
+    }
+    const h = await setup(paid, { plugins: [plugin], settings })
+    h.agent.prompt('Go')
+    await started.promise
+    const store = await killed(h.store)
+    await h.agent.park()
+    await h.ctx.fiber.dispose()
+
+    const later = await setup(paid, { store, settings, agent: { id: 'second' }, plugins: [tools({ look: () => 'seen' })] })
+    const agent = await later.ctx.agents.resume('test')
+    const result = await agent.turn!.result
+    const id = await onlyChild(store)
+    const details = (await logOf(store, 'test')).flatMap((event) => (event.type === 'tool/result' ? [event.data.details] : []))
+    expect(details).toMatchObject([
+      { kind: 'subagent', session: id, reason: 'lost', steps: 1, usage: { input: 1_000, output: 10 }, cost: 0.011 },
+      { kind: 'subagent', session: id, reason: 'done', usage: { input: 1_000, output: 10 }, cost: 0.011 },
+    ])
+    // Three requests of its own, one of the child before the kill and one after.
+    expect(result.cost).toBeCloseTo(5 * 0.011, 6)
+    await agent.dispose()
+    await expectSound(store)
+    await later.dispose()
+  })
+
   it('of a child that was done, its result says what that answered; of one that had not begun, that', async () => {
     const [done, hold] = [gate(), gate()]
     const h = await setup(({ prompt, answered, child }) => {

@@ -52,14 +52,17 @@ describe('the tool subagent', () => {
       const mayCall = answered === 0 && prompt !== 'leaf' && request.tools?.some(({ name }) => name === 'subagent')
       return mayCall ? { calls: [task(prompt === 'Go' ? 'branch' : 'leaf')], usage } : { text: 'ok', usage }
     }
-    const h = await setup(answers, {}, { depth: 2 })
-    await h.run('Go')
+    const settings = { models: { 'scripted/model': { context: 100_000, rates: { input: 100, cached: 1, output: 1_000 } } } }
+    const h = await setup(answers, { settings }, { depth: 2 })
+    const { cost } = await h.run('Go')
     const result = [...h.agent.session.events()].find((event) => event.type === 'tool/result')!.data
     const [id] = await childrenOf(h.store)
     expect(result).toMatchObject({
-      details: { kind: 'subagent', session: id, model: 'scripted/model', reason: 'done', steps: 2, usage: { input: 30, output: 3 } },
+      details: { kind: 'subagent', session: id, model: 'scripted/model', reason: 'done', steps: 2, usage: { input: 30, output: 3 }, cost: 0.006 },
       progress: { session: id, step: 2, tool: 'subagent' },
     })
+    // Each of the five requests once.
+    expect(cost).toBe(0.01)
     await expectSound(h.store)
     await h.dispose()
   })

@@ -34,6 +34,8 @@ export interface OverrideNote {
 export interface ChildNote extends CallRef {
   /** Its id. */
   readonly session: string
+  /** The seq of its log that its work for this call begins at: what it used from there on is the call's. */
+  readonly from?: number
 }
 
 declare module '@headrace/session' {

@@ -13,7 +13,7 @@ import { Attendance } from '../turn/attendance.ts'
 import { pluginOf } from '../seams/owner.ts'
 import { begin } from './beginning.ts'
 import { type Bounds, boundsOf, checkChoice } from './bounds.ts'
-import { wordsOfChildren } from '../turn/children.ts'
+import { knownOfChildren } from '../turn/children.ts'
 import { AgentCore } from './core.ts'
 import type { CoreOptions, Shared } from './core-options.ts'
 import { checkSeed, toSeed } from './seed.ts'
@@ -153,7 +153,7 @@ export class Agents {
       session.boundEvents(bounds.settings.limits.event)
       if (options.seed) checkSeed(toSeed(options.seed), session.deriveMessages())
       if (forked) for (const { seq } of session.ledger.queue) session.append({ type: 'prompt/withdrawn', data: { prompt: seq, reason: 'the session was forked; the prompt waits in its parent' } })
-      await session.repair(await wordsOfChildren(store, session))
+      await session.repair(await knownOfChildren(store, session, this.shared.llm.info))
     } catch (error) {
       await session.close()
       throw error

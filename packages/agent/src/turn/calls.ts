@@ -118,8 +118,7 @@ export class CallBatch {
     this.host.tell(Object.freeze({ type: 'tool-start', assistant, ...call }))
     const progress = this.progressOf(call)
     const outcome = await this.execute(item, progress).finally(() => progress.end())
-    // Abandoned: the end of the step says that its outcome is unknown.
-    if (!outcome) return
+    if (!outcome) return this.abandoned(call, progress.last)
     const { reporter, seams } = this.host
     let finished: Finished = { outcome, contexts: [] }
     let broken: Error | undefined
@@ -131,6 +130,13 @@ export class CallBatch {
     this.finish(call, finished, finished.outcome.error ? 'error' : 'done', progress.last)
     if (broken && reporter.strict) throw broken
     if (broken) reporter.failed(broken, 'tools/post-execute')
+  }
+
+  /** It did not end when it was told to: its outcome is unknown, and what it showed last is kept. */
+  private abandoned(call: ToolCall, progress: Json | undefined): void {
+    const { assistant, host: { session } } = this
+    const text = leftChildren(session, { assistant, index: call.index }).trim() || undefined
+    session.append(honestResult({ assistant, ...call, started: true }, { text, progress }))
   }
 
   private progressOf({ index }: ToolCall): CallProgress {

@@ -1,34 +1,50 @@
-import { textOf } from '@headrace/message'
-import type { CallRef, Session, SessionCard, SessionStore } from '@headrace/session'
+import { type Json, NO_USAGE, type Usage, addUsage, textOf } from '@headrace/message'
+import type { CallRef, KnownOfCall, Session, SessionCard, SessionStore } from '@headrace/session'
+import type { ModelLookup } from '@headrace/tokens'
+import type { ChildNote } from '../contract/events.ts'
 import { cutMiddle } from '../seams/outcome.ts'
+import { Costs } from './costs.ts'
 
 /** UTF-16 units of a session's last words. */
 const LAST_WORDS = 4_000
 
-type Words = (call: CallRef) => string | undefined
+/** Sessions that work for sessions that work for one. */
+const MAX_DEPTH = 10
+
+type Known = (call: CallRef) => KnownOfCall | undefined
 
 /**
- * What the result of a call that was cut off says of the sessions that worked for it: which, how far they came, and what they said last.
- * Nobody drives them by then. One that cannot be read is named.
+ * What the result of a call that was cut off says of the sessions that worked for it: which, how far they came, and what they said last;
+ * in its details what they used. Nobody drives them by then. One that cannot be read is named.
  */
-export async function wordsOfChildren(store: SessionStore, session: Session): Promise<Words | undefined> {
-  const words = new Map<string, string[]>()
+export async function knownOfChildren(store: SessionStore, session: Session, info: ModelLookup): Promise<Known | undefined> {
+  const known = new Map<string, KnownOfCall>()
   for (const { assistant, index, started } of session.surface.openCalls()) {
     if (!started) continue
-    const found = await Promise.all(childrenOf(session, { assistant, index }).map((id) => wordsOf(store, session.id, id)))
-    const said = found.filter((text) => text !== undefined)
-    if (said.length > 0) words.set(keyOf({ assistant, index }), said)
+    const notes = notesOf(session, { assistant, index })
+    const found = (await Promise.all(notes.map((note) => leftOf(store, session.id, note, info)))).filter((left) => left !== undefined)
+    if (found.length === 0) continue
+    const spent = found.flatMap((left) => left.spent ?? [])
+    known.set(keyOf({ assistant, index }), {
+      text: found.map(({ words }) => words).join(' '),
+      ...(spent.length > 0 && { details: spent.reduce(sumOf) as unknown as Json }),
+    })
   }
-  return words.size === 0 ? undefined : (call) => words.get(keyOf(call))?.join(' ')
+  return known.size === 0 ? undefined : (call) => known.get(keyOf(call))
 }
 
 /** Ids of the sessions that work or worked for a call of an open step. */
 export function childrenOf(session: Pick<Session, 'events'>, call: CallRef): readonly string[] {
-  const ids = new Set<string>()
-  for (const event of session.events(call.assistant)) {
-    if (event.type === 'agent/child' && keyOf(event.data) === keyOf(call)) ids.add(event.data.session)
+  return notesOf(session, call).map((note) => note.session)
+}
+
+/** One for each session: the first. */
+function notesOf(session: Pick<Session, 'events'>, call: CallRef): readonly ChildNote[] {
+  const notes = new Map<string, ChildNote>()
+  for (const { type, data } of session.events(call.assistant)) {
+    if (type === 'agent/child' && keyOf(data) === keyOf(call) && !notes.has(data.session)) notes.set(data.session, data)
   }
-  return [...ids]
+  return [...notes.values()]
 }
 
 /** What a call's result says of them where its tool left while it ran. */
@@ -40,16 +56,33 @@ function keyOf({ assistant, index }: CallRef): string {
   return `${assistant}.${index}`
 }
 
+/** What a session has left that worked for a call. */
+interface Left {
+  readonly words: string
+  readonly spent?: Spent
+}
+
+/** What sessions used for a call, in the shape that a tool's details have for it. */
+interface Spent {
+  readonly kind: 'subagent'
+  readonly session: string
+  readonly reason: 'lost'
+  readonly steps: number
+  readonly usage: Usage
+  /** US dollars; absent where the rates of a model are unknown. */
+  readonly cost?: number
+}
+
 /** Nothing of a session that was made under another: this log was copied from there. */
-async function wordsOf(store: SessionStore, parent: string, id: string): Promise<string | undefined> {
+async function leftOf(store: SessionStore, parent: string, { session: id, from }: ChildNote, info: ModelLookup): Promise<Left | undefined> {
   try {
     const card = await store.card(id)
     if (card.open?.under && card.open.under.session !== parent) return undefined
-    const said = await lastWords(store, id)
+    const { said, spent } = await readWork(store, id, from ?? Infinity, info)
     const last = said === '' ? 'It had said nothing yet.' : `It said last:\n\n${cutMiddle(said, LAST_WORDS)}`
-    return `The session ${id} worked for it: ${stateOf(card)}. ${last}`
+    return { words: `The session ${id} worked for it: ${stateOf(card)}. ${last}`, ...(from !== undefined && { spent }) }
   } catch {
-    return `The session ${id} was to work for it, and cannot be read.`
+    return { words: `The session ${id} was to work for it, and cannot be read.` }
   }
 }
 
@@ -59,10 +92,48 @@ function stateOf({ state, turn, queued }: SessionCard): string {
   return state === 'parked' ? 'it was cut off in the middle of its turn, and nobody goes on with it by itself' : 'it is in the middle of its turn'
 }
 
-async function lastWords(store: SessionStore, id: string): Promise<string> {
-  let said = ''
+/** What a session said last, and what it used from an event on, with those that worked for calls of its own that have no result. */
+async function readWork(
+  store: SessionStore, id: string, from: number, info: ModelLookup, depth = 0,
+): Promise<{ readonly said: string; readonly spent: Spent }> {
+  const costs = new Costs(info)
+  const open = new Map<string, ChildNote>()
+  let [said, usage, steps] = ['', NO_USAGE, 0]
   for await (const batch of store.load(id)) {
-    for (const event of batch) if (event.type === 'assistant/message') said = textOf(event.data.message).trim() || said
+    for (const event of batch) {
+      if (event.type === 'assistant/message') said = textOf(event.data.message).trim() || said
+      costs.take(event)
+      if (event.seq < from) {
+        costs.reset()
+        continue
+      }
+      if (event.type === 'step/start') steps++
+      else if (event.type === 'request/end') usage = addUsage(usage, event.data.usage ?? NO_USAGE)
+      else if (event.type === 'agent/child') open.set(keyOf(event.data), event.data)
+      else if (event.type === 'tool/result') {
+        open.delete(keyOf(event.data))
+        usage = addUsage(usage, usageIn(event.data.details))
+      }
+    }
   }
-  return said
+  for (const { session, from: begin = Infinity } of depth < MAX_DEPTH ? open.values() : []) {
+    const inner = await readWork(store, session, begin, info, depth + 1).catch(() => undefined)
+    if (!inner) continue
+    usage = addUsage(usage, inner.spent.usage)
+    costs.child(inner.spent as unknown as Json)
+  }
+  const { cost } = costs
+  return { said, spent: { kind: 'subagent', session: id, reason: 'lost', steps, usage, ...(cost !== undefined && { cost }) } }
+}
+
+/** Of a subagent's result. */
+function usageIn(details: Json | undefined): Usage {
+  const { kind, usage } = (details ?? {}) as { readonly kind?: unknown; readonly usage?: Usage }
+  return kind === 'subagent' && usage ? usage : NO_USAGE
+}
+
+function sumOf(a: Spent, b: Spent): Spent {
+  const { cost: _, ...rest } = b
+  const cost = a.cost === undefined || b.cost === undefined ? undefined : a.cost + b.cost
+  return { ...rest, steps: a.steps + b.steps, usage: addUsage(a.usage, b.usage), ...(cost !== undefined && { cost }) }
 }

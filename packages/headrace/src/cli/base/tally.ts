@@ -37,7 +37,6 @@ export class Tally {
   private steps = 0
   private usage = NO_USAGE
   private readonly costs: Costs
-  private readonly childCosts: (number | undefined)[] = []
   private denied = 0
   private unattended = 0
   /** Calls that the user was asked about, by question; and those that were answered. */
@@ -81,17 +80,11 @@ export class Tally {
     if (!spent) return
     this.usage = addUsage(this.usage, spent.usage)
     this.denied += spent.denied ?? 0
-    this.childCosts.push(spent.cost)
-  }
-
-  private get cost(): number | undefined {
-    const costs = [this.costs.cost, ...this.childCosts].filter((cost) => cost !== undefined)
-    return costs.length > this.childCosts.length ? Math.round(costs.reduce((sum, cost) => sum + cost, 0) * 1e6) / 1e6 : undefined
   }
 
   /** @param otherwise the outcome where no turn ended in the log */
   summary(otherwise: { readonly reason: Summary['reason']; readonly error?: ErrorRecord }): Summary {
-    const { session, store, denied, unattended, text, turns, steps, usage, cost } = this
+    const { session, store, denied, unattended, text, turns, steps, usage, costs: { cost } } = this
     const { reason, error, finish } = this.ended ?? { ...otherwise, finish: undefined }
     return {
       session, ...(store !== undefined && { store }), reason, ...(error && { error }), ...(finish && { finish }),

@@ -1,6 +1,6 @@
 import type { Json, Usage } from '@headrace/message'
 import { type ModelLookup, costOf } from '@headrace/tokens'
-import type { Session, SessionEvent } from '@headrace/session'
+import type { SessionEvent } from '@headrace/session'
 
 /** What requests cost by the app's table of models, as their events pass by. */
 export class Costs {
@@ -39,7 +39,7 @@ export class Costs {
   }
 
   /** A tool that had another session work says in its details what that used and cost, in the words of a turn's result. */
-  private child(details: Json | undefined): void {
+  child(details: Json | undefined): void {
     const { kind, usage, cost } = (details ?? {}) as { readonly kind?: unknown; readonly usage?: Partial<Usage>; readonly cost?: unknown }
     if (kind !== 'subagent' || !usage?.input) return
     this.isKnown &&= typeof cost === 'number'
@@ -55,33 +55,5 @@ export class Costs {
   reset(): void {
     this.sum = undefined
     this.isKnown = true
-  }
-}
-
-/** What the turns of a life cost, one after another. */
-export class TurnCosts {
-  private readonly session: Session
-  private readonly costs: Costs
-  /** The event that comes next. */
-  private next: number
-
-  constructor(session: Session, known: ModelLookup) {
-    this.session = session
-    const { turn } = session.ledger
-    this.next = turn ? Math.max(turn.seq, session.first) : session.length
-    const model = session.requestHeader()?.config.model
-    // Where a turn goes on that changed the header, what it had before is not known.
-    const isChanged = [...session.events(this.next)].some(({ type }) => type === 'request/header' || type === 'request/header-delta')
-    this.costs = new Costs(known, isChanged ? '' : model)
-  }
-
-  /** Of the turn that ends, side requests included. */
-  take(): number | undefined {
-    for (const event of this.session.events(this.next)) {
-      if (event.type === 'turn/start') this.costs.reset()
-      this.costs.take(event)
-    }
-    this.next = this.session.length
-    return this.costs.cost
   }
 }
