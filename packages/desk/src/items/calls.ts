@@ -96,7 +96,7 @@ export class Calls {
     const [{ content }] = data.message.content
     this.calls.delete(keyOf(data))
     this.closeQuestions(call)
-    const { progress: _, ...item } = call.entry.item as CallItem
+    const item = call.entry.item as CallItem
     const { outcome, details, progress } = data
     const shown = progress === undefined ? undefined : progressOf(progress)
     const ended = defined({ ...item, state: outcome, output: own(content), details: own(details), progress: shown })
