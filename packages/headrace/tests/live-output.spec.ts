@@ -20,6 +20,27 @@ describe('what a tool shows while it runs', () => {
     expect(shown([piece('one\ntw', 0), piece('one\ntw', 0), piece('o\n', 6)])).toBe('  one\n  two\n')
   })
 
+  it('is shown before its line ends, and goes on where it stands; anew where something else was written since', () => {
+    const err = Object.assign(new PassThrough(), { isTTY: true })
+    const terminal = new Terminal(new PassThrough(), err, { NO_COLOR: '1' })
+    const live = new LiveOutput(terminal)
+    const now = (): string => String(err.read() ?? '')
+    live.piece(piece('Continue?', 0))
+    expect(now()).toBe('  Continue?')
+    live.piece(piece(' [y', 9))
+    expect(now()).toBe(' [y')
+    live.piece(piece('/N]\nNext', 12))
+    expect(now()).toBe('/N]\n  Next')
+    terminal.note('→ [2] read')
+    expect(now()).toBe('\n→ [2] read\n')
+    live.piece(piece(' one', 20))
+    expect(now()).toBe('  Next one')
+    live.piece(piece('x'.repeat(500), 24))
+    expect(now()).toMatch(/^x{191}…$/)
+    live.piece(piece('y'.repeat(500), 524))
+    expect(now()).toBe('')
+  })
+
   it('has the label of its call, where several run', () => {
     const err = Object.assign(new PassThrough(), { isTTY: true })
     const live = new LiveOutput(new Terminal(new PassThrough(), err, { NO_COLOR: '1' }))

@@ -29,7 +29,7 @@ describe('commands in the background, when the run ends', () => {
   it('one with wake is waited for: its end starts the turn that was promised, and is told once', async () => {
     const server = await started()
     const running = lab.start(['run', 'Go', '--yes', ...at(server)])
-    await running.seen(/… waits for b1 in the background; Ctrl-C ends it\n/)
+    await running.seen(/… waits for b1 \(until \[ -e go \]; do sleep 0\.02; done\) in the background, to wake the agent; Ctrl-C ends it, and --no-wait does not wait\n/)
     writeFileSync(join(lab.cwd, 'go'), '')
     const { code, out, err } = await running.ended
     expect({ code, out }).toEqual({ code: 0, out: 'I wait.\nIt is over.\n' })
@@ -42,6 +42,24 @@ describe('commands in the background, when the run ends', () => {
     await seen(/… waits for b1/)
     child.kill('SIGINT')
     expect(await ended).toMatchObject({ code: 130, out: 'I wait.\n', err: expect.stringContaining('headrace: b1 was ended with this run: until [ -e go ]') as string })
+  })
+
+  it('with --json the wait is told on stderr', async () => {
+    const { child, ended, seen } = lab.start(['run', 'Go', '--yes', '--json', ...at(await started())])
+    await seen(/… waits for b1 /)
+    child.kill('SIGINT')
+    const { code, out, err } = await ended
+    expect(code).toBe(130)
+    expect(err).toContain('… waits for b1 (until')
+    expect(out).not.toContain('… waits')
+    expect(lines(out).at(-1)).toMatchObject({ type: 'result', reason: 'cancelled' })
+  })
+
+  it('with --no-wait one with wake ends with the run, which says so', async () => {
+    const { code, out, err } = await lab.prompt(await started(), ['Go', '--yes', '--no-wait'])
+    expect({ code, out }).toEqual({ code: 0, out: 'I wait.\n' })
+    expect(err).toContain('headrace: b1 was ended with this run: until [ -e go ]')
+    expect(err).not.toContain('waits for')
   })
 
   it('one without wake ends with the run, which says so', async () => {

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import { setTimeout as delay } from 'node:timers/promises'
 import { BoundedOutput } from './command-output.ts'
+import { LiveText } from './live-text.ts'
 import { endGroup } from './process-group.ts'
 import { type SpawnOptions, spawnCommand } from './spawn-command.ts'
 import { TerminalText } from './terminal-text.ts'
@@ -39,8 +40,8 @@ const DRAIN = 250
 export async function runCommand(command: string, options: CommandOptions): Promise<CommandEnd> {
   const { child, id, release } = await spawnCommand(command, options)
   const output = new BoundedOutput(options.maxOutput)
-  // A finished line is shown at once; drawings over several lines are right only at the end.
-  const drained = collect(child.stdout, new TerminalText((piece) => output.push(piece)), new TerminalText(options.show, 1))
+  // Drawings over several lines are right only at the end.
+  const drained = collect(child.stdout, new TerminalText((piece) => output.push(piece)), new LiveText(options.show))
   const exited = new Promise<Pick<CommandEnd, 'exitCode' | 'signal'>>((resolve) => {
     child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }))
   })
@@ -60,7 +61,7 @@ export async function runCommand(command: string, options: CommandOptions): Prom
 }
 
 /** Decodes text as it comes: a character may be split by the pipe. */
-export async function collect(stream: Readable, ...texts: TerminalText[]): Promise<void> {
+export async function collect(stream: Readable, ...texts: Pick<TerminalText, 'push' | 'end'>[]): Promise<void> {
   const decoder = new StringDecoder('utf8')
   const push = (piece: string): void => { for (const text of texts) text.push(piece) }
   stream.on('data', (chunk: Buffer) => push(decoder.write(chunk)))

@@ -25,6 +25,9 @@ export class TerminalText {
   private column = 0
   /** The beginning of an unfinished escape sequence. */
   private rest = ''
+  /** Text of the present row was given already: what is drawn over it goes on a row of its own. */
+  private isTold = false
+  private isDrawnOver = false
 
   /**
    * @param put called with final text, in order
@@ -49,6 +52,13 @@ export class TerminalText {
     this.row = this.column = 0
   }
 
+  /** Gives the present row as it is now. */
+  tell(): void {
+    if (this.rows.length > 1 || this.rows[0] === '') return
+    this.isTold = true
+    this.flush()
+  }
+
   /** Gives the rest, at the end of the output. */
   end(): void {
     this.rest = ''
@@ -62,6 +72,8 @@ export class TerminalText {
   /** Fast path for most output: plain lines. */
   private pushPlain(text: string): void {
     if (!text.includes('\n')) return this.write(text)
+    if (this.isDrawnOver) this.write('')
+    this.isTold = false
     // Only the newest rows can be overwritten: the bulk of a long piece is final at once.
     let start = text.length
     for (let row = 0; row < this.height && start >= 0; row++) start = text.lastIndexOf('\n', start - 1)
@@ -84,7 +96,7 @@ export class TerminalText {
     }
     const char = text[at]!
     if (char === '\n') this.newLine()
-    else if (char === '\r') this.column = 0
+    else if (char === '\r') this.toStart()
     else if (char === '\b') this.column = Math.max(0, this.column - 1)
     else if (char === '\0') this.write(char)
     else return this.takeSequence(text, at)
@@ -127,7 +139,16 @@ export class TerminalText {
     else this.rows[this.row] = row.slice(0, this.column)
   }
 
+  private toStart(): void {
+    this.column = 0
+    this.isDrawnOver = this.isTold
+  }
+
   private write(text: string): void {
+    if (this.isDrawnOver) {
+      this.put('\n')
+      this.isTold = this.isDrawnOver = false
+    }
     const row = this.rows[this.row]!
     const before = this.column > row.length ? row.padEnd(this.column) : row.slice(0, this.column)
     const now = before + text + row.slice(this.column + text.length)
@@ -138,6 +159,7 @@ export class TerminalText {
 
   private newLine(): void {
     this.column = 0
+    this.isTold = this.isDrawnOver = false
     if (++this.row === this.rows.length) this.rows.push('')
     this.giveOld()
   }

@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { ToolOutput } from '@headrace/agent'
+import { until } from '@headrace/testing/gate'
 import { TerminalText } from '../src/terminal-text.ts'
-import { bench, put } from './kit.ts'
+import { bench, contentOf, put } from './kit.ts'
 
 function shown(...pieces: readonly string[]): string {
   let text = ''
@@ -47,7 +49,38 @@ describe('output for a terminal', () => {
   })
 })
 
+describe('an unfinished line that is told', () => {
+  const told = (...pieces: readonly string[]): string => {
+    let shown = ''
+    const text = new TerminalText((piece) => { shown += piece }, 1)
+    for (const piece of pieces) {
+      text.push(piece)
+      text.tell()
+    }
+    text.end()
+    return shown
+  }
+
+  it('goes on where it stands; what is drawn over it is on a line of its own', () => {
+    expect(told('Continue?', ' [y/N]', '\nnext\n')).toBe('Continue? [y/N]\nnext\n')
+    expect(told('10%', '\r20%', '\r30%\n', 'over')).toBe('10%\n20%\n30%\nover')
+    expect(told('a', '\r\n', 'b')).toBe('a\nb')
+    expect(told('a', '\r', 'b\nc')).toBe('a\nb\nc')
+  })
+})
+
 describe('a command', () => {
+  it('shows an unfinished line while it goes on, and the model gets it once', async () => {
+    const { tool, run, cwd } = bench()
+    let shown = ''
+    const output = (text: string): void => { shown += text }
+    const ending = tool('bash').execute({ command: 'printf "Continue? "; until [ -e go ]; do sleep 0.02; done; echo yes' }, { ...run, output })
+    await until(() => shown === 'Continue? ')
+    put(cwd, { go: '' })
+    expect(contentOf(await ending as ToolOutput)).toBe('Continue? yes\n[exit code 0]')
+    expect(shown).toBe('Continue? yes\n')
+  })
+
   it('has its colours dropped and its redraws folded', async () => {
     expect(await bench().text('bash', { command: 'printf "\\033[31mred\\033[0m\\n1%%\\r2%%\\r3%%\\n"' })).toBe('red\n3%\n[exit code 0]')
   })

@@ -129,6 +129,7 @@ function defineRun(root: Command, terminal: Terminal, done: (code: number) => vo
     .option('--continue', 'go on with the newest session of this folder; without a prompt, finish what is open or queued')
     .option('--store <where>', STORE)
     .option('--yes', 'allow what would be asked: writing, editing, commands')
+    .option('--no-wait', 'end commands in the background with the answer, also those that were to wake the agent')
     .option('--json', 'a JSON line for every event and piece of an answer, and a last one {"type":"result",…}')
     .option('--debug', 'show stacks and what plugins log')
     .addHelpText('after', RUN_HELP)

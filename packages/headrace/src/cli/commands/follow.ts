@@ -21,6 +21,8 @@ export interface Following {
   readonly terminal: Terminal
   /** Each ends the run. */
   readonly stops: readonly AbortSignal[]
+  /** False: commands in the background end with the run, also those that were to wake the agent. */
+  readonly waits: boolean
 }
 
 /** Gives an agent its work, and follows it until nothing is left to do, nor to be woken for. */
@@ -70,12 +72,12 @@ export async function follow(
 }
 
 /** Waits for the agent, and for commands in the background that are to wake it. True where only those were left at a stop. */
-async function untilDone(app: Context, agent: Agent, { audience, stops }: Following): Promise<boolean> {
+async function untilDone(app: Context, agent: Agent, { audience, stops, waits }: Following): Promise<boolean> {
   let told = ''
   for (;;) {
     await agent.idle()
     const { length } = agent.session
-    const awaited = runningOf(app, agent).filter(({ wake }) => wake !== undefined)
+    const awaited = waits ? runningOf(app, agent).filter(({ wake }) => wake !== undefined) : []
     if (stops.some(({ aborted }) => aborted)) return false
     if (awaited.length === 0) {
       // One that ended just now may have woken the agent.
@@ -83,9 +85,9 @@ async function untilDone(app: Context, agent: Agent, { audience, stops }: Follow
       if (agent.session.length === length) return false
       continue
     }
-    const ids = awaited.map(({ id }) => id)
-    if (ids.join() !== told) audience.waits(ids)
-    told = ids.join()
+    const ids = awaited.map(({ id }) => id).join()
+    if (ids !== told) audience.waits(awaited)
+    told = ids
     if (await firstOf(agent, awaited, stops) === 'stopped') return true
   }
 }

@@ -35,6 +35,8 @@ export interface RunOptions extends StoreOptions {
   readonly session?: string
   readonly continue?: true
   readonly yes?: true
+  /** `false`: commands in the background are not waited for. */
+  readonly wait?: boolean
   readonly json?: true
   readonly debug?: true
 }
@@ -75,7 +77,8 @@ export async function run(words: readonly string[], options: RunOptions, termina
     checkModel(app, options, ready.found, config)
     const agent = await agentOf(app, ready, options, config?.baseURL)
     if (ready.found && !options.json) terminal.note(`session ${agent.id}, continued`)
-    const summary = await follow(app, agent, ready, { audience, terminal, stops: [interrupts.signal, terminal.closed] })
+    const stops = [interrupts.signal, terminal.closed]
+    const summary = await follow(app, agent, ready, { audience, terminal, stops, waits: options.wait !== false })
     audience.end(summary)
     return exitCode(summary)
   } catch (error) {

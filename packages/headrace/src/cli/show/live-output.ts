@@ -4,6 +4,8 @@ import type { Terminal } from './terminal.ts'
 
 /** Lines of one call that are shown while it runs: its result is told in the end, anyway. */
 const MAX_LINES = 100
+/** Characters of a line. */
+const WIDTH = 200
 /** Milliseconds between two states that are shown: a bar that moves would fill the screen. */
 const PAUSE = 1_000
 
@@ -13,11 +15,13 @@ interface Shown {
   at: number
   line: string
   lines: number
+  /** The unfinished line, as far as it stands on the screen, and where that ends. */
+  open: { readonly text: string; readonly end: number } | undefined
   /** When a state was shown last. */
   told: number
 }
 
-/** What tools show while they run, on a terminal: output line by line, a state now and then. */
+/** What tools show while they run, on a terminal: output as it comes, in lines, a state now and then. */
 export class LiveOutput {
   private readonly terminal: Terminal
   private readonly calls = new Map<string, Shown>()
@@ -30,7 +34,7 @@ export class LiveOutput {
   piece(piece: ProgressPiece, label = ''): void {
     if (!this.terminal.isWatched) return
     const key = `${piece.assistant}/${piece.index}`
-    const shown = this.calls.get(key) ?? { at: 0, line: '', lines: 0, told: -Infinity }
+    const shown = this.calls.get(key) ?? { at: 0, line: '', lines: 0, open: undefined, told: -Infinity }
     this.calls.set(key, shown)
     if (piece.from > 0 || piece.state !== undefined) return this.state(shown, piece, label)
     // One that comes twice says nothing new; of much output a part may be left out.
@@ -39,6 +43,7 @@ export class LiveOutput {
     shown.at = Math.max(shown.at, piece.at + piece.text.length)
     shown.line = lines.pop()!
     for (const line of lines) this.line(shown, line, label)
+    this.unfinished(shown, label)
   }
 
   event(event: SessionEvent): void {
@@ -46,14 +51,29 @@ export class LiveOutput {
   }
 
   private line(shown: Shown, line: string, label: string): void {
-    if (shown.lines++ < MAX_LINES) this.terminal.note(`  ${label}${brief(line, 200)}`)
-    else if (shown.lines === MAX_LINES + 1) this.terminal.note(`  ${label}… more is not shown`)
+    const text = brief(line, WIDTH)
+    const { open } = shown
+    shown.open = undefined
+    if (shown.lines++ < MAX_LINES) {
+      const goesOn = open && text.startsWith(open.text) && this.terminal.part(`${text.slice(open.text.length)}\n`, open.end) !== undefined
+      if (!goesOn) this.terminal.note(`  ${label}${text}`)
+    } else if (shown.lines === MAX_LINES + 1) this.terminal.note(`  ${label}… more is not shown`)
+  }
+
+  /** Shows the beginning of a line, or what came to it; anew where something else was written since. */
+  private unfinished(shown: Shown, label: string): void {
+    const text = brief(shown.line, WIDTH)
+    const { open } = shown
+    if (shown.lines >= MAX_LINES || text === (open?.text ?? '')) return
+    const end = open && text.startsWith(open.text) ? this.terminal.part(text.slice(open.text.length), open.end) : undefined
+    shown.open = { text, end: end ?? this.terminal.part(`  ${label}${text}`)! }
   }
 
   private state(shown: Shown, { text }: ProgressPiece, label: string): void {
     const now = performance.now()
     if (now - shown.told < PAUSE) return
     shown.told = now
+    shown.open = undefined
     this.line(shown, text, label)
   }
 }

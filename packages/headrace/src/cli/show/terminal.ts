@@ -12,6 +12,7 @@ export class Terminal {
   private outColumn = 0
   private errColumn = 0
   private readonly closing = new AbortController()
+  private writes = 0
 
   constructor(out: Sink, err: Sink, env: NodeJS.ProcessEnv) {
     this.out = out
@@ -66,6 +67,17 @@ export class Terminal {
     this.writeErr(`${oneLine(line)}\n`, true)
   }
 
+  /**
+   * A part of a line beside the answer, without its end. Given what it returned for the part in front it goes on there, where nothing was
+   * written since: returns `undefined` where something was.
+   */
+  part(text: string, behind?: number): number | undefined {
+    if (behind === undefined) this.breakLines()
+    else if (behind !== this.writes) return undefined
+    this.writeErr(text.endsWith('\n') ? `${oneLine(text.slice(0, -1))}\n` : oneLine(text), true)
+    return this.writes
+  }
+
   /** A line that must be seen. */
   warn(line: string): void {
     this.breakLines()
@@ -85,12 +97,14 @@ export class Terminal {
 
   private writeOut(text: string): void {
     if (text === '' || this.closing.signal.aborted) return
+    this.writes++
     this.outColumn = text.endsWith('\n') ? 0 : 1
     this.out.write(text)
   }
 
   private writeErr(text: string, dim: boolean): void {
     if (text === '') return
+    this.writes++
     this.errColumn = text.endsWith('\n') ? 0 : 1
     this.err.write(dim && this.dims ? `\x1b[2m${text}\x1b[22m` : text)
   }

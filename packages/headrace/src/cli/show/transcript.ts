@@ -1,4 +1,5 @@
 import { type Chunk, type JsonObject, type ToolCallBlock, type Usage, callsOf, textOf } from '@headrace/message'
+import type { RunningCommand } from '@headrace/plugin-workspace-tools'
 import type { Piece, SessionEvent } from '@headrace/session'
 import { shownStore } from '../base/store.ts'
 import type { Summary } from '../base/tally.ts'
@@ -80,8 +81,8 @@ export class Transcript implements Audience {
     this.terminal.note(`✗ ${brief(block.name, 64)} in the session ${nameText(session)}: ${shownResult(textOf(block))}`)
   }
 
-  waits(commands: readonly string[]): void {
-    this.terminal.note(`… waits for ${commands.join(', ')} in the background; Ctrl-C ends ${commands.length === 1 ? 'it' : 'them'}`)
+  waits(commands: readonly AwaitedCommand[]): void {
+    this.terminal.note(waitText(commands))
   }
 
   end({ session, store, reason, error, finish, denied = 0, unattended = 0, steps, usage, cost }: Summary): void {
@@ -160,8 +161,16 @@ export interface Audience {
   /** A call was denied in a session that works for this one. */
   below(session: string, event: SessionEvent<'tool/result'>): void
   /** The agent has nothing to do, and waits for these commands in the background. */
-  waits(commands: readonly string[]): void
+  waits(commands: readonly AwaitedCommand[]): void
   end(summary: Summary): void
+}
+
+/** A command in the background that is to wake the agent. */
+type AwaitedCommand = Pick<RunningCommand, 'id' | 'command'>
+
+function waitText(commands: readonly AwaitedCommand[]): string {
+  const which = commands.map(({ id, command }) => `${id} (${brief(command, 60)})`).join(', ')
+  return `… waits for ${which} in the background, to wake the agent; Ctrl-C ends ${commands.length === 1 ? 'it' : 'them'}, and --no-wait does not wait`
 }
 
 /** A run for a program: every event, every piece of an answer, and what tools show is a JSON line, and a last one tells the result. */
@@ -175,7 +184,8 @@ export function jsonLines(terminal: Terminal): Audience {
       if (piece.type === 'progress') terminal.json({ type: piece.type, index: piece.index, from: piece.from, at: piece.at, text: piece.text })
     },
     below: () => undefined,
-    waits: () => undefined,
+    // Not of the log, and no line of the result: whoever looks at a run that does not end sees why.
+    waits: (commands) => terminal.note(waitText(commands)),
     end: ({ unattended: _, ...summary }) => terminal.json({ type: 'result', ...summary }),
   }
 }
