@@ -7,11 +7,23 @@ let lab: Lab
 beforeEach(() => void (lab = new Lab()))
 afterEach(() => lab.close())
 
+function write(name: string, text: string): void {
+  mkdirSync(join(lab.cwd, '.agents', 'skills', name), { recursive: true })
+  writeFileSync(join(lab.cwd, '.agents', 'skills', name, 'SKILL.md'), text)
+}
+
+it('run says what is left out, once, and nothing of what is only odd; skills says both', async () => {
+  write('odd', '---\nname: other\ndescription: Is odd.\nargument-hint: x\n---\nBody')
+  write('bad', 'no frontmatter')
+  const server = await lab.serve(() => 'ok')
+  const { code, err } = await lab.prompt(server, ['Hi'])
+  expect(code).toBe(0)
+  expect(err.split('\n').filter((line) => line.includes('SKILL.md'))).toEqual([expect.stringContaining('bad')])
+  const told = (await lab.run(['skills'])).err.split('\n').filter((line) => line.includes('SKILL.md'))
+  expect(told.map((line) => `${line.split(':')[0]} ${/(bad|odd)\/SKILL/.exec(line)?.[1]}`).sort()).toEqual(['error bad', 'warning odd', 'warning odd'])
+})
+
 it('skills lists what an agent here could open, and says what is wrong with the others', async () => {
-  const write = (name: string, text: string): void => {
-    mkdirSync(join(lab.cwd, '.agents', 'skills', name), { recursive: true })
-    writeFileSync(join(lab.cwd, '.agents', 'skills', name, 'SKILL.md'), text)
-  }
   write('pdf-tools', '---\nname: pdf-tools\ndescription: Makes PDFs.\n---\nBody')
   expect(await lab.run(['skills'])).toMatchObject({ code: 0, out: expect.stringMatching(/^pdf-tools {2}project {2}\S+pdf-tools {2}Makes PDFs\.\n/m) as string })
   write('bad', 'no frontmatter')
