@@ -1,6 +1,6 @@
-import { type Block, type Owner, type ToolResultBlock, defined } from '@headrace/message'
+import { type Block, type Owner, type ToolResultBlock, adoptJson, defined } from '@headrace/message'
 import { type CallRef, type EventMap, KEPT_PROGRESS, type ProgressPiece, type SessionEvent } from '@headrace/session'
-import { own, progressOf } from './item-of.ts'
+import { progressOf } from './item-of.ts'
 import type { CallItem, CallState, QuestionItem } from './item.ts'
 import type { Entry, ItemList } from './item-list.ts'
 
@@ -35,7 +35,7 @@ export class Calls {
   seeded(block: ToolResultBlock): void {
     const call = this.calls.get(block.id)
     this.calls.delete(block.id)
-    if (call) this.update(call, { state: block.error ? 'error' : 'done', output: own(block.content) })
+    if (call) this.update(call, { state: block.error ? 'error' : 'done', output: block.content })
   }
 
   decide({ rule, decision, ...call }: EventMap['approval/decided']): void {
@@ -47,7 +47,7 @@ export class Calls {
     const call = this.calls.get(keyOf(data))
     const entry = this.list.add({
       ...said, kind: 'question', question: seq, about: kind, call: Object.freeze({ assistant, index }), text: question,
-      ...(options && { options: own(options) }), ...(schema && { schema: own(schema) }), state: call ? 'open' : 'closed',
+      ...(options && { options }), ...(schema && { schema }), state: call ? 'open' : 'closed',
     })
     if (!call) return
     this.questions.set(seq, { entry, call })
@@ -60,7 +60,7 @@ export class Calls {
     const asked = this.questions.get(question)
     if (!asked) return
     this.questions.delete(question)
-    this.list.set(asked.entry, { ...asked.entry.item as QuestionItem, state: 'answered', answer: own(answer), by })
+    this.list.set(asked.entry, { ...asked.entry.item as QuestionItem, state: 'answered', answer, by })
     asked.call?.questions.delete(asked.entry)
     this.update(asked.call, {})
   }
@@ -86,7 +86,7 @@ export class Calls {
     const before = shown?.from === from && at <= shown.end ? (call.entry.item as CallItem).progress : undefined
     const whole = before ? before.text + text.slice(shown!.end - at) : text
     call.shown = { from, end }
-    this.update(call, { progress: Object.freeze({ text: endOf(whole), ...(state !== undefined && { state: own(state) }) }) })
+    this.update(call, { progress: Object.freeze({ text: endOf(whole), ...(state !== undefined && { state: adoptJson(state) }) }) })
   }
 
   /** A result, and the end of what its call asked. */
@@ -99,7 +99,7 @@ export class Calls {
     const item = call.entry.item as CallItem
     const { outcome, details, progress } = data
     const shown = progress === undefined ? undefined : progressOf(progress)
-    const ended = defined({ ...item, state: outcome, output: own(content), details: own(details), progress: shown })
+    const ended = defined({ ...item, state: outcome, output: content, details, progress: shown })
     this.list.set(call.entry, ended)
   }
 

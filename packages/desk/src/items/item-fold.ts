@@ -18,12 +18,15 @@ export interface ItemFold {
   readonly items: readonly Item[]
 }
 
-/** An empty list that takes events from a log's first on. What an event says wrongly, or twice, is passed over: it never throws. */
+/**
+ * An empty list that takes events from a log's first on, and freezes them. What an event says wrongly, or twice, is passed over: it never
+ * throws.
+ */
 export function itemFold(): ItemFold {
   return new Fold()
 }
 
-/** The items of a log, as they stand after its last event. */
+/** The items of a log, as they stand after its last event. Freezes the events. */
 export function itemsOf(events: Iterable<SessionEvent>): readonly Item[] {
   const fold = new Fold()
   for (const event of events) fold.take(event)
@@ -82,6 +85,7 @@ class Fold implements ItemFold {
     const { ending } = this
     this.ending = undefined
     try {
+      adoptJson(event)
       if (ending && !(event.type === 'assistant/message' && this.dispatches.get(event.data.dispatch) === ending)) this.close(ending)
       this.apply(event)
     } catch {
@@ -242,7 +246,7 @@ class Fold implements ItemFold {
     dispatched.isEnded = true
     if (!slot) this.dispatches.delete(dispatch)
     if (!usage) return
-    const item = { ...this.saidBy(event, 'model'), kind: 'usage', model, usage: adoptJson(usage), ...(purpose !== undefined && { purpose }) } as const
+    const item = { ...this.saidBy(event, 'model'), kind: 'usage', model, usage, ...(purpose !== undefined && { purpose }) } as const
     this.list.put(slot ?? this.list.open(), Infinity, new Entry(item))
   }
 

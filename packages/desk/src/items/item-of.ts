@@ -4,16 +4,11 @@ import type { CallItem, Item, MessageItem, PlanItem, ThoughtItem } from './item.
 
 type Said = Pick<Item, 'id' | 'seq' | 'time' | 'turn' | 'owner'>
 
-/** Frozen, all of it. */
-export function own<T>(value: T): T {
-  return adoptJson(value)
-}
-
 /** @throws TypeError for what has no list of blocks */
 export function contentOf(message: { readonly content: readonly ContentBlock[] }): readonly ContentBlock[] {
   const { content } = message
   if (!isList(content)) throw new TypeError('no content')
-  return own(content)
+  return content
 }
 
 function isList(value: unknown): boolean {
@@ -31,12 +26,12 @@ export function blockItem(
   if (block.type === 'tool-call') {
     const input = inputOf(block.arguments)
     return {
-      ...said, kind: 'call', name: block.name, arguments: block.arguments, ...(input && { input }), ...(call && { call: own(call) }), state: 'pending',
+      ...said, kind: 'call', name: block.name, arguments: block.arguments, ...(input && { input }), ...(call && { call: Object.freeze(call) }), state: 'pending',
     } satisfies CallItem
   }
   if (typeof block.text !== 'string' || block.text === '') return undefined
   if (block.type === 'reasoning') return { ...said, kind: 'thought', text: block.text, state } satisfies ThoughtItem
-  return { ...said, kind: 'message', role: 'assistant', content: own([block]), state, ...(model && { model }) } satisfies MessageItem
+  return { ...said, kind: 'message', role: 'assistant', content: Object.freeze([block]), state, ...(model && { model }) } satisfies MessageItem
 }
 
 /** The item of a block whose first piece has come. */
@@ -46,7 +41,7 @@ export function openItem({ type, dispatch, block, text, name }: AnswerPiece, tur
   if (type === 'arguments') return typeof name === 'string' ? { ...said, kind: 'call', name, arguments: text, state: 'writing' } : undefined
   if (text === '') return undefined
   if (type === 'reasoning') return { ...said, kind: 'thought', text, state: 'open' }
-  return { ...said, kind: 'message', role: 'assistant', content: own([{ type: 'text', text }]), state: 'open', ...(model && { model }) }
+  return { ...said, kind: 'message', role: 'assistant', content: Object.freeze([Object.freeze({ type: 'text', text } as const)]), state: 'open', ...(model && { model }) }
 }
 
 const KINDS = { text: 'message', reasoning: 'thought', arguments: 'call' } as const
@@ -60,7 +55,7 @@ export function textOfPiece({ type, at, text }: AnswerPiece, { length, item }: {
 function inputOf(text: string): JsonObject | undefined {
   try {
     const value: unknown = text.trim() === '' ? {} : JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? own(value as JsonObject) : undefined
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? adoptJson(value as JsonObject) : undefined
   } catch {
     return undefined
   }
@@ -68,14 +63,14 @@ function inputOf(text: string): JsonObject | undefined {
 
 /** What a result keeps of progress, as it is shown. */
 export function progressOf(progress: Json): CallItem['progress'] {
-  return Object.freeze(typeof progress === 'string' ? { text: progress } : { text: JSON.stringify(progress), state: own(progress) })
+  return Object.freeze(typeof progress === 'string' ? { text: progress } : { text: JSON.stringify(progress), state: progress })
 }
 
 /** The entries of `details { kind: 'plan', entries }`. */
 export function planOf(details: Json | undefined): PlanItem['entries'] | undefined {
   if (typeof details !== 'object' || details === null || !('kind' in details) || details.kind !== 'plan') return undefined
   const { entries } = details
-  return Array.isArray(entries) && entries.every(isPlanEntry) ? own(entries) : undefined
+  return Array.isArray(entries) && entries.every(isPlanEntry) ? entries : undefined
 }
 
 function isPlanEntry(entry: unknown): entry is PlanItem['entries'][number] {
