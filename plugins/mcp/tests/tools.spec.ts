@@ -48,6 +48,17 @@ describe('tools of a server', () => {
     await h.dispose()
   })
 
+  it('have patterns and references that run nowhere here: a hostile schema does not stop the process, the server gets the call', async () => {
+    const doubling = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`d${index}`, index === 39 ? {} : { allOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] }]))
+    const properties = { a: { type: 'string', pattern: '^(a+)+$' }, b: { $ref: '#/$defs/d0' } }
+    const args = { a: `${'a'.repeat(60)}!`, b: 1 }
+    const tools = [{ name: 'hostile', inputSchema: { type: 'object', properties, patternProperties: { '^(x|x)*$': {} }, $defs: doubling } }]
+    const h = await setup(world, { mcpServers: { own: world.server('own', { tools }) } }, { script: calling('own__hostile', args) })
+    await h.run('Go')
+    expect(resultOf(h)).toMatchObject({ error: false, text: `hostile ${JSON.stringify(args)}` })
+    await h.dispose()
+  })
+
   it('with odd letters, on many pages, all come', async () => {
     const tools = ['read file', 'read.file', 'größe', '__', 'x'.repeat(100), 'y'].map((name) => ({ name, description: name, inputSchema: { type: 'object' } }))
     const h = await setup(world, { mcpServers: { 'my srv!': world.server('own', { tools, pages: 3 }) } })
