@@ -1,7 +1,7 @@
-import { type Message, type Owner, adoptJson } from '@headrace/message'
+import type { Message, Owner } from '@headrace/message'
 import type { EventMap, Piece, SessionEvent } from '@headrace/session'
 import { Calls } from './calls.ts'
-import { blockItem, contentOf, errorText, openItem, planOf, seedOwner, textOfPiece } from './item-of.ts'
+import { blockItem, contentOf, errorText, freezeAll, openItem, planOf, seedOwner, textOfPiece } from './item-of.ts'
 import type { Item, ItemChange, NoticeItem } from './item.ts'
 import { Entry, ItemList, type Slot } from './item-list.ts'
 
@@ -23,12 +23,12 @@ export interface ItemFold {
  * throws.
  */
 export function itemFold(): ItemFold {
-  return new Fold()
+  return new Fold(true)
 }
 
 /** The items of a log, as they stand after its last event. Freezes the events. */
 export function itemsOf(events: Iterable<SessionEvent>): readonly Item[] {
-  const fold = new Fold()
+  const fold = new Fold(false)
   for (const event of events) fold.take(event)
   return fold.items
 }
@@ -49,8 +49,8 @@ interface Dispatched {
 const NONE: readonly never[] = Object.freeze([])
 
 class Fold implements ItemFold {
-  private readonly list = new ItemList()
-  private readonly calls = new Calls(this.list)
+  private readonly list: ItemList
+  private readonly calls: Calls
   private readonly dispatches = new Map<number, Dispatched>()
   /** Its request has ended, and its answer is the next event, or there is none. */
   private ending: Dispatched | undefined
@@ -59,6 +59,11 @@ class Fold implements ItemFold {
   /** Of the folded header; and the one that holds where no substitute stands in. */
   private model = ''
   private baseline: string | undefined
+
+  constructor(isFollowed: boolean) {
+    this.list = new ItemList(isFollowed)
+    this.calls = new Calls(this.list)
+  }
 
   get items(): readonly Item[] {
     return this.list.items
@@ -85,7 +90,7 @@ class Fold implements ItemFold {
     const { ending } = this
     this.ending = undefined
     try {
-      adoptJson(event)
+      freezeAll(event)
       if (ending && !(event.type === 'assistant/message' && this.dispatches.get(event.data.dispatch) === ending)) this.close(ending)
       this.apply(event)
     } catch {

@@ -74,6 +74,12 @@ export class ItemList {
   private readonly queued = new Map<number, Entry>()
   private readonly touched = new Set<Entry>()
   private list: readonly Item[] | undefined
+  private readonly isFollowed: boolean
+
+  /** @param isFollowed false where nobody asks for changes */
+  constructor(isFollowed: boolean) {
+    this.isFollowed = isFollowed
+  }
 
   get items(): readonly Item[] {
     const entries = (): Entry[] => [...standing(this.path(undefined)), ...this.queue.filter((entry) => !entry.gone)]
@@ -114,7 +120,10 @@ export class ItemList {
     let index = entries.length
     while (index > 0 && entries[index - 1]!.part > part) index--
     entries.splice(index, 0, entry)
-    Object.assign(entry, { segment: slot.segment, slot: slot.index, part, gone: undefined })
+    entry.segment = slot.segment
+    entry.slot = slot.index
+    entry.part = part
+    entry.gone = undefined
     return this.touch(entry)
   }
 
@@ -210,7 +219,7 @@ export class ItemList {
   }
 
   private touch(entry: Entry): Entry {
-    this.touched.add(entry)
+    if (this.isFollowed) this.touched.add(entry)
     this.list = undefined
     return entry
   }

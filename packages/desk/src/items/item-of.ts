@@ -1,8 +1,15 @@
-import { type AssistantMessage, type ContentBlock, type Json, type JsonObject, type Message, type Owner, adoptJson } from '@headrace/message'
+import { type AssistantMessage, type ContentBlock, type Json, type JsonObject, type Message, type Owner, adoptJson, isOurs } from '@headrace/message'
 import type { AnswerPiece, CallRef } from '@headrace/session'
 import type { CallItem, Item, MessageItem, PlanItem, ThoughtItem } from './item.ts'
 
 type Said = Pick<Item, 'id' | 'seq' | 'time' | 'turn' | 'owner'>
+
+/** Freezes a value and all that is in it. */
+export function freezeAll(value: unknown): void {
+  if (typeof value !== 'object' || value === null || isOurs(value)) return
+  Object.freeze(value)
+  for (const key in value) freezeAll((value as Record<string, unknown>)[key])
+}
 
 /** @throws TypeError for what has no list of blocks */
 export function contentOf(message: { readonly content: readonly ContentBlock[] }): readonly ContentBlock[] {
