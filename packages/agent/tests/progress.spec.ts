@@ -1,5 +1,6 @@
 import type { Context } from 'cordis'
 import type { ToolDefinition, TurnEvent } from '@headrace/agent'
+import type { Chunk } from '@headrace/message'
 import type { Piece, ProgressPiece } from '@headrace/session'
 import { type Harness, harness } from '@headrace/testing'
 import { until } from '@headrace/testing/gate'
@@ -159,6 +160,24 @@ describe('pieces of an answer', () => {
       { type: 'text', dispatch, block: 1, at: 4, text: 'ef' },
       { type: 'arguments', dispatch, block: 2, at: 0, text: '{"n":1}', name: 'it' },
     ])
+  })
+
+  it('of a call whose name comes behind other text have its place in the message', async () => {
+    const made = await withTool(() => 'x')
+    const chunks: Chunk[] = [
+      { type: 'tool-call', index: 0, id: 'late', arguments: '{"n"' }, { type: 'text', text: 'Well.' }, { type: 'tool-call', index: 0, name: 'it', arguments: ':1}' },
+      { type: 'finish', reason: 'tool-calls' },
+    ]
+    let first = true
+    made.ctx.on('llm/stream', async function* (_agent, _turn, _request, next) {
+      yield* first ? chunks : next()
+      first = false
+    })
+    const pieces = listen(made)
+    await made.run('Do it.')
+    expect(pieces.slice(0, 2)).toMatchObject([{ type: 'text', block: 0, text: 'Well.' }, { type: 'arguments', block: 1, at: 0, text: '{"n":1}' }])
+    const answer = (await made.events()).find((event) => event.type === 'assistant/message')!
+    expect(answer.data.message.content).toMatchObject([{ type: 'text', text: 'Well.' }, { type: 'tool-call', id: 'late', arguments: '{"n":1}' }])
   })
 
   it('come to who joins in mid-answer as one piece of what was said so far, and end with their request', async () => {

@@ -122,7 +122,9 @@ export class AnswerDraft {
   message(boundary: number, onRepair: OnRepair): AssistantMessage {
     const ids = new Set<string>()
     const fix = (text: string): string => toWellFormed(text, 'the answer', onRepair)
-    const content = this.blocks.flatMap((block, index): (TextBlock | ReasoningBlock | ToolCallBlock)[] => {
+    // A call whose name comes late stands where its pieces do: behind what was told before it had one.
+    const placed = [...this.blocks.entries()].sort(([, a], [, b]) => (this.places.get(a) ?? 0) - (this.places.get(b) ?? 0))
+    const content = placed.flatMap(([index, block]): (TextBlock | ReasoningBlock | ToolCallBlock)[] => {
       if (block.type !== 'tool-call') return block.text === '' && !block.metadata ? [] : [{ ...block, text: fix(block.text) }]
       if (block.name === '') return []
       let id = fix(block.id)
