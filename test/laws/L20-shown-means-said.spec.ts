@@ -1,3 +1,4 @@
+import { readFileSync, readdirSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { type Item, type ItemChange, ShownItems, itemFold, itemsOf, saidItems } from '@headrace/desk'
@@ -170,4 +171,20 @@ describe.each(SEEDS)('L20 Shown means said, in the lives from %i on', (first) =>
     same(each.shown.items.filter(({ seq }) => seq !== undefined), all.shown.items, `life ${seed}`)
     same(changes.map((change) => (change.type === 'put' ? change.item : change)), itemsOf(events), `life ${seed}`)
   }))
+})
+
+const LOGS = new URL('../golden/logs/', import.meta.url)
+
+it.each(readdirSync(LOGS).filter((name) => name.endsWith('.jsonl')))('L20 Shown means said, in the golden log %s', (name) => {
+  const lines = readFileSync(new URL(name, LOGS), 'utf8').trimEnd().split('\n')
+  const door = new Door()
+  const events: SessionEvent[] = []
+  for (const line of lines) {
+    const appended = [JSON.parse(line) as SessionEvent | readonly SessionEvent[]].flat()
+    events.push(...appended)
+    door.append(appended)
+    expect(door.shown.items).toEqual(itemsOf(events))
+    expect(door.shown.items.map(({ id }) => id)).toEqual(idsOf(events))
+  }
+  expect(door.shown.items.length).toBeGreaterThan(0)
 })
