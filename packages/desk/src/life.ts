@@ -29,7 +29,7 @@ interface Guest {
 }
 
 /** Milliseconds between two looks at whether somebody drives a session that is waited for, at first and at most. */
-const [LOOK, LONGEST] = [500, 30_000]
+const [LOOK, LONGEST] = [500, 5_000]
 
 /** One session on the desk: drives it in this process, one life after another. What begins or ends a life is done one at a time. */
 export class Life {

@@ -6,6 +6,7 @@ import type { ExplainOptions } from './commands/explain.ts'
 import type { PluginsOptions } from './commands/plugins.ts'
 import type { RunOptions } from './commands/run.ts'
 import type { RewindCommand, SessionsOptions } from './commands/sessions.ts'
+import type { SendCommand } from './commands/send.ts'
 import type { SkillsOptions } from './commands/skills.ts'
 import type { StartOptions } from './commands/start.ts'
 import type { ExportCommand, ImportCommand } from './commands/transfer.ts'
@@ -16,6 +17,7 @@ import { Terminal } from './show/terminal.ts'
 // Commands are imported when they run: a whole agent takes long to load.
 const commands = {
   run: async () => (await import('./commands/run.ts')).run,
+  send: async () => (await import('./commands/send.ts')).send,
   explain: async () => (await import('./commands/explain.ts')).explain,
   verify: async () => (await import('./commands/verify.ts')).verify,
   verifyWire: async () => (await import('./commands/verify-wire.ts')).verifyWire,
@@ -65,6 +67,7 @@ function program(terminal: Terminal, done: (code: number) => void): Command {
     .showSuggestionAfterError(false)
     .helpCommand(false)
   defineRun(root, terminal, done)
+  defineSend(root, terminal, done)
   defineSessions(root, terminal, done)
   defineCreate(root, terminal, done)
   defineApp(root, terminal, done)
@@ -139,6 +142,23 @@ function defineRun(root: Command, terminal: Terminal, done: (code: number) => vo
     })
 }
 
+function defineSend(root: Command, terminal: Terminal, done: (code: number) => void): void {
+  root.command('send')
+    .description('give a session a prompt, whoever runs it, and follow it to the end of its turn; run it where nobody does')
+    .argument('<session>', 'id of a session, or "last" (this folder\'s newest)')
+    .argument('[prompt...]', 'what to say; "-", or nothing where something is piped, reads it from stdin')
+    .option('--steer', 'for the turn that runs, before its next request; where none runs it is a prompt like any')
+    .option('--no-wait', 'leave it, and say whether somebody runs the session')
+    .option('--key <key>', 'what was sent with this key is taken once')
+    .option('--base-url <url>', 'where this command runs the session: an OpenAI-compatible endpoint (default: HEADRACE_BASE_URL)')
+    .option('--app <file>', 'where this command runs the session: the app that a YAML file describes, in the place of the usual set')
+    .option('--yes', 'where this command runs the session: allow what would be asked')
+    .option('--store <where>', STORE)
+    .option('--json', 'a JSON line for every event and piece of an answer of the turn, a first one {"type":"sent",…}, and a last one {"type":"result",…}')
+    .option('--debug', 'show stacks and what plugins log')
+    .action(async (what: string, words: string[], options: SendCommand) => done(await (await commands.send())(what, words, options, terminal)))
+}
+
 interface AppOption {
   readonly app?: string
 }
@@ -198,7 +218,7 @@ function defineCreate(root: Command, terminal: Terminal, done: (code: number) =>
 
 /** Commander's message, without the value of an unknown option. */
 function usageProblem({ code, message }: CommanderError): string {
-  if (code === 'commander.help') return 'say what to do: run, start, check, plugins, sessions, explain, verify, skills or create; see headrace --help'
+  if (code === 'commander.help') return 'say what to do: run, send, start, check, plugins, sessions, explain, verify, skills or create; see headrace --help'
   if (code === 'commander.unknownOption') {
     const flag = /'(--[^'=\s]+|-[^'])/.exec(message)?.[1] ?? ''
     const isKey = /key|token|secret|auth/i.test(flag)

@@ -76,7 +76,7 @@ export async function findLog(store: SessionStore, what: string): Promise<Log> {
     const blob = async (digest: string): Promise<Uint8Array | undefined> => (await siblingBlob(what, digest)) ?? exported.get(digest)
     return { name: what, title: what, file: what, batches: () => readLog(what), blob }
   }
-  const id = what === 'last' ? await lastSession(store) : what
+  const id = await sessionOf(store, what)
   // The store itself reports a session that does not exist.
   const file = store instanceof JsonlStore ? join(store.directory, `${id}.jsonl`) : undefined
   const isThere = file !== undefined && statSync(file, { throwIfNoEntry: false }) !== undefined
@@ -87,6 +87,11 @@ export async function findLog(store: SessionStore, what: string): Promise<Log> {
 export async function siblingBlob(path: string, digest: string): Promise<Uint8Array | undefined> {
   if (!/^[0-9a-f]{64}$/.test(digest)) return undefined
   return readFile(join(path.replace(/\.jsonl$/, '.blobs'), digest)).catch(() => undefined)
+}
+
+/** The session that `<session | last>` names, `last` this folder's newest. @throws CommandError */
+export async function sessionOf(store: SessionStore, what: string): Promise<string> {
+  return what === 'last' ? lastSession(store) : what
 }
 
 async function lastSession(store: SessionStore): Promise<string> {

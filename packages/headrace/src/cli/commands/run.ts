@@ -110,14 +110,14 @@ async function askedFor(words: readonly string[], options: RunOptions, terminal:
 }
 
 /** The usual set, with the store that was asked for. */
-async function bootSet(config: Config, { store, debug }: RunOptions, terminal: Terminal): Promise<Context> {
+export async function bootSet(config: Config, { store, debug }: RunOptions, terminal: Terminal): Promise<Context> {
   const app = await boot({ ...config, ...(store !== undefined && { store: false as const }) }, terminal, debug === true)
   if (store !== undefined) await app.plugin(...await storePlugin(store))
   return app
 }
 
 /** The app of a file, which must have agents. @throws LoaderError, CommandError */
-async function bootApp(file: string, terminal: Terminal, debug: boolean): Promise<Context> {
+export async function bootApp(file: string, terminal: Terminal, debug: boolean): Promise<Context> {
   const { ctx } = await bootFile(file, {}, terminal, debug)
   if (ctx.get('agents') === undefined) throw new CommandError(`the app of ${file} has no agents; give it the entry @headrace/agent`)
   return ctx
@@ -131,7 +131,7 @@ function tellVariables(file: string, terminal: Terminal): void {
 }
 
 /** A turn that cannot send its request would settle its prompt. @throws UsageError before anything is written */
-function checkModel(app: Context, options: RunOptions, found: Found | undefined, set: Config | undefined): void {
+export function checkModel(app: Context, options: RunOptions, found: Found | undefined, set: Config | undefined): void {
   const logged = found?.fold.headers.baseline?.config.model
   const model = set ? set.model && routeOf(set.model, set.baseURL).model : options.model?.includes('/') ? options.model : undefined
   const provider = splitModel(model ?? logged ?? '').provider || undefined
@@ -148,7 +148,7 @@ async function planOf(
   const found = await findSession(store, options, cwd)
   if (prompt === undefined) {
     const idle = idleReason(found, options, cwd)
-    if (idle) return tellIdle(idle, found, options, terminal)
+    if (idle && !(found && (await store.letters(found.id)).length > 0)) return tellIdle(idle, found, options, terminal)
   } else if (options.continue && !found) terminal.warn(`headrace: there is no session of ${cwd} yet; a new one begins`)
   return { prompt, attachments, found, id: options.session, cwd: found && options.cwd === undefined ? undefined : cwd }
 }
@@ -188,7 +188,7 @@ function tellIdle({ code, why }: Idle, found: Found | undefined, { json }: RunOp
 }
 
 /** The usual set and its route. Checked here, since a turn that cannot send its request would settle its prompt. */
-function configOf(options: RunOptions, found: Found | undefined): Config {
+export function configOf(options: RunOptions, found: Found | undefined): Config {
   const { HEADRACE_MODEL, HEADRACE_BASE_URL } = process.env
   const logged = found?.fold.headers.baseline?.config
   const model = modelOf(options, logged?.model) ?? (logged ? undefined : HEADRACE_MODEL || undefined)
@@ -224,16 +224,16 @@ async function agentOf(app: Context, { found, id, cwd }: Plan, options: RunOptio
   // The command line beats the log; a default does not.
   const asked = modelOf(options, found?.fold.headers.baseline?.config.model)
   const model = asked === undefined ? undefined : routeOf(asked, baseURL).model
-  const common = { ...(cwd !== undefined && { cwd }), ...(model !== undefined && { model }) }
+  const common = { mail: true, ...(cwd !== undefined && { cwd }), ...(model !== undefined && { model }) }
   return found ? app.agents.resume(found.id, { ...common, ...(options.continue && { turn: 'continue' as const }) }) : app.agents.create({ ...common, ...(id !== undefined && { id }) })
 }
 
 /** A terminal to ask on: stdin and stderr must both be one. */
-function askedOn(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Pick<QuestionsOptions, 'terminal'> {
+export function askedOn(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Pick<QuestionsOptions, 'terminal'> {
   return input.isTTY && output.isTTY ? { terminal: { input, output } } : {}
 }
 
-function exitCode({ reason, finish, denied }: Summary): number {
+export function exitCode({ reason, finish, denied }: Summary): number {
   const isWhole = finish === undefined || finish === 'stop' || finish === 'tool-calls'
   if (reason === 'done') return !isWhole ? NO_ANSWER : denied ? DENIED : DONE
   return reason === 'cancelled' || reason === 'withdrawn' ? CANCELLED : FAILED
