@@ -7,6 +7,7 @@ import type { Desk } from './desk.ts'
 import type { Life } from './life.ts'
 import { closedBy, closing } from './log.ts'
 import type { Seat, SeatChange, SeatFollowOptions, SeatItems, SeatQuestion, SendOptions, Sent } from './seat.ts'
+import { seatItems } from './seat-items.ts'
 import { SentPrompt } from './sent.ts'
 import { told } from './told.ts'
 
@@ -66,8 +67,13 @@ export class SeatView implements Seat {
     })
   }
 
-  items(_options: SeatFollowOptions = {}): AsyncIterable<SeatItems> {
-    throw new AgentError('NOT_THERE', 'seat.items() is not there yet; use seat.follow()')
+  async *items(options: SeatFollowOptions = {}): AsyncGenerator<SeatItems> {
+    checkOptions('seat.items', options, ['from', 'signal'])
+    const { from, signal } = options
+    const follow = (cursor: Cursor | undefined): AsyncIterable<SeatChange> => (
+      this.follow({ ...(cursor !== undefined && { from: cursor }), ...(signal && { signal }) })
+    )
+    yield* seatItems({ id: this.id, store: this.#store, from, follow })
   }
 
   get questions(): readonly SeatQuestion[] {

@@ -3,7 +3,7 @@ import { stopClock } from '@headrace/testing/clock'
 import { gate, settles, turns, until } from '@headrace/testing/gate'
 import type { Context } from 'cordis'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Seat } from '../src/index.ts'
+import { itemFold, type Seat, type SeatItems } from '../src/index.ts'
 import { type App, Reader, app, eventsOf, untilLogged } from './app.ts'
 
 const MODEL = { model: 'scripted/model' }
@@ -276,6 +276,38 @@ describe('follow', () => {
     whole.open()
     await settles(sent.result)
     await changes.return?.()
+  })
+})
+
+describe('items', () => {
+  it('are the log folded, told with its appends and pieces; behind a cursor what changes since', async () => {
+    const made = await app({ plugins: [careful], script: [{ text: 'I knock.', calls: [{ name: 'knock' }] }, 'Nobody.', 'Again.'] })
+    const seat = await made.ctx.desk.open(MODEL)
+    const end = new AbortController()
+    onTestFinished(() => end.abort())
+    const told: SeatItems[] = []
+    const read = async (from?: Reader['cursor']): Promise<void> => {
+      for await (const change of seat.items({ signal: end.signal, ...(from && { from }) })) told.push(change)
+    }
+    const reading = read()
+    await settles((await seat.send('Go.')).result)
+    const fold = itemFold()
+    const applied = (changes: readonly SeatItems[]): number => changes.flatMap((change) => ('events' in change ? change.events! : [])).length
+    const log = await eventsOf(made.store, seat.id)
+    await until(() => applied(told) === log.length)
+    fold.append(log)
+    const { items } = fold
+    expect(items.length).toBeGreaterThan(2)
+    expect(told.flatMap((change) => ('changes' in change ? change.changes : [])).length).toBeGreaterThan(items.length - 1)
+    const { cursor } = told.findLast((change) => 'cursor' in change) as { readonly cursor: Reader['cursor'] }
+    end.abort()
+    await settles(reading)
+    const later = seat.items({ from: cursor! })[Symbol.asyncIterator]()
+    const next = later.next()
+    await settles((await seat.send('More.')).result)
+    const { value } = await settles(next)
+    expect(value).toMatchObject({ type: 'items', events: [{ seq: log.length }] })
+    await later.return?.()
   })
 })
 
