@@ -1,3 +1,4 @@
+import { type ItemChange, ShownItems, itemsOf, saidItems } from '@headrace/desk'
 import { gate } from '@headrace/testing/gate'
 import { describe, expect, it } from 'vitest'
 import { Stream, app, isTurnEnd, toldEvents } from './kit.ts'
@@ -94,5 +95,33 @@ describe('a session', () => {
     expect((await json('DELETE', `/sessions/${id}`)).status).toBe(204)
     expect((await json('GET', `/sessions/${id}`)).status).toBe(404)
     expect((await json('POST', '/sessions')).status).toBe(201)
+  })
+})
+
+describe('items', () => {
+  it('are the log\'s, live and from any cursor: changes that a page applies, and what only pieces said is forgotten at a reconnect', async () => {
+    const calls = [{ name: 'go' }]
+    const { call, json, create, events } = await app({
+      script: [{ reasoning: 'Hm.', text: 'One moment.', calls, pieces: 3 }, { text: 'All done.', pieces: 3 }],
+      setup: (ctx) => void ctx.tools.define({ name: 'go', description: 'goes', parameters: { type: 'object' }, execute: () => 'gone' }),
+    })
+    const id = await create()
+    const live = new Stream(await call('GET', `/sessions/${id}/items`))
+    await json('POST', `/sessions/${id}/prompt`, { prompt: 'Hi' })
+    const log = new Stream(await call('GET', `/sessions/${id}/events`))
+    await log.until(isTurnEnd)
+    const items = itemsOf(await events(id))
+    const last = log.messages.findLast(({ event }) => event === 'append')!.id
+    await live.until(({ id: cursor }) => cursor === last)
+    const changesOf = ({ data }: { readonly data: string }): readonly ItemChange[] => (JSON.parse(data) as { changes: ItemChange[] }).changes
+    const told = live.messages.filter(({ event }) => event === 'items')
+    expect(JSON.parse(JSON.stringify(told.reduce((shown, message) => shown.apply(changesOf(message)), new ShownItems()).items))).toEqual(JSON.parse(JSON.stringify(items)))
+    for (const at of told.flatMap(({ id: cursor }, index) => (cursor !== undefined && cursor !== last ? [index] : []))) {
+      const before = told.slice(0, at + 1).reduce((shown, message) => shown.apply(changesOf(message)), new ShownItems())
+      const again = new Stream(await call('GET', `/sessions/${id}/items`, undefined, { 'last-event-id': told[at]!.id! }))
+      await again.until(({ id: cursor }) => cursor === last)
+      const shown = again.messages.filter(({ event }) => event === 'items').reduce((list, message) => list.apply(changesOf(message)), before)
+      expect(JSON.parse(JSON.stringify(saidItems(shown.items)))).toEqual(JSON.parse(JSON.stringify(items)))
+    }
   })
 })
