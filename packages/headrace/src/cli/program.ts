@@ -156,7 +156,9 @@ function defineSend(root: Command, terminal: Terminal, done: (code: number) => v
     .option('--store <where>', STORE)
     .option('--json', 'a JSON line for every event and piece of an answer of the turn, a first one {"type":"sent",…}, and a last one {"type":"result",…}')
     .option('--debug', 'show stacks and what plugins log')
-    .action(async (what: string, words: string[], options: SendCommand) => done(await (await commands.send())(what, words, options, terminal)))
+    .action(async (what: string, words: string[], options: SendCommand) => {
+      done(await (await commands.send())(what, words, options, terminal))
+    })
 }
 
 interface AppOption {

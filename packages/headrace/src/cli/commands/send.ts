@@ -42,7 +42,9 @@ export async function send(what: string, words: readonly string[], options: Send
   try {
     let store = options.app === undefined ? await storeOf(options) : undefined
     if (!options.wait && store) return await leave(store, await sessionOf(store, what), prompt, options, terminal)
-    app = store ? await bootFor(store, await sessionOf(store, what), options, terminal) : await bootApp(options.app!, terminal, options.debug === true)
+    app = store
+      ? await bootFor(store, await sessionOf(store, what), options, terminal)
+      : await bootApp(options.app!, terminal, options.debug === true)
     store = app.sessions.current
     const id = await sessionOf(store, what)
     if (!options.wait) return await leave(store, id, prompt, options, terminal)
@@ -63,7 +65,9 @@ export async function send(what: string, words: readonly string[], options: Send
 }
 
 /** Leaves the letter, and says whether somebody runs it. */
-async function leave(store: SessionStore, id: string, prompt: string, { steer, key, json }: SendCommand, terminal: Terminal): Promise<number> {
+async function leave(
+  store: SessionStore, id: string, prompt: string, { steer, key, json }: SendCommand, terminal: Terminal,
+): Promise<number> {
   const { letter, repeated } = await store.post(id, {
     kind: 'prompt', input: { role: 'user', content: [{ type: 'text', text: prompt }] }, ...(steer && { steer }), ...(key !== undefined && { key }),
   })
