@@ -4,7 +4,7 @@ import { defined, isA } from '@headrace/message'
 import { SessionBusyError, SessionExistsError, type SessionStore, checkSessionId } from '@headrace/session'
 import type { Context } from 'cordis'
 import { isBusy } from './idle.ts'
-import { type DeskParts, Life } from './life.ts'
+import { type DeskParts, Life, closed } from './life.ts'
 import type { OpenOptions, Seat, SeatForkOptions, SeatRequest } from './seat.ts'
 import { SeatView, viewOf } from './seat-view.ts'
 
@@ -17,6 +17,9 @@ export class Desk {
 
   constructor(parts: DeskParts) {
     this.parts = parts
+    parts.closing.addEventListener('abort', () => {
+      for (const life of this.lives.values()) life.close()
+    }, { once: true })
     parts.ctx.on('session/event', (agent, event) => {
       // Its maker says so before it is given anything.
       if (event.type === 'agent/child' && this.attended.size > 0) this.attendChild(agent, event.data.session)
@@ -25,6 +28,14 @@ export class Desk {
 
   get closing(): AbortSignal {
     return this.parts.closing
+  }
+
+  /** Tells who waits for something of a session when the desk goes. Returns the call that ends that. */
+  onClose(id: string, fail: (error: unknown) => void): () => void {
+    const tell = (): void => fail(closed(id))
+    if (this.closing.aborted) tell()
+    else this.closing.addEventListener('abort', tell, { once: true })
+    return () => this.closing.removeEventListener('abort', tell)
   }
 
   store(): SessionStore {

@@ -43,6 +43,7 @@ export class Life {
   private readonly listeners = new Map<PieceListener, (() => void) | undefined>()
   private readonly waiters = new Set<(error: unknown) => void>()
   private moving: Promise<unknown> = Promise.resolve()
+  private moves = 0
   /** The app made the agent, not the desk: it takes no prompts by letter. */
   private isGuest = false
   private isAsked = false
@@ -53,17 +54,18 @@ export class Life {
   constructor(id: string, desk: DeskParts) {
     this.id = id
     this.desk = desk
-    desk.closing.addEventListener('abort', () => this.close(), { once: true })
   }
 
   /** True while something would be lost with it. */
   get isUsed(): boolean {
-    return this.agent !== undefined || this.guests.size > 0 || this.listeners.size > 0 || this.waiters.size > 0
+    const isWaitedFor = this.guests.size + this.listeners.size + this.waiters.size > 0 || this.lookTimer !== undefined
+    return this.agent !== undefined || this.moves > 0 || this.isElsewhere || isWaitedFor
   }
 
   /** Does something while no life begins or ends. */
   alone<T>(act: () => Promise<T>): Promise<T> {
-    const done = this.moving.then(act)
+    this.moves++
+    const done = this.moving.then(act).finally(() => this.moves--)
     this.moving = done.catch(() => undefined)
     return done
   }
@@ -248,13 +250,15 @@ export class Life {
     for (const waiter of [...this.waiters]) waiter(error)
   }
 
-  private close(): void {
+  /** The desk goes. */
+  close(): void {
     clearTimeout(this.idleTimer)
     clearTimeout(this.lookTimer)
     for (const waiter of [...this.waiters]) waiter(closed(this.id))
   }
 }
 
-function closed(id: string): AgentError {
+/** What who waits is told when the desk goes. */
+export function closed(id: string): AgentError {
   return new AgentError('DESK_CLOSED', `session ${id} is not followed any more: its app goes down; what was sent stands in its log, or waits for it`)
 }

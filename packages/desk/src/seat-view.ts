@@ -159,10 +159,12 @@ export class SeatView implements Seat {
   ): Promise<T> {
     const end = new AbortController()
     let failure: unknown
-    const over = this.#desk.lifeOf(id).wait((error) => {
+    // A session under this one is driven by the call it works for, and by nobody else.
+    const fail = (error: unknown): void => {
       failure ??= error
       end.abort()
-    })
+    }
+    const over = id === this.id ? this.#life.wait(fail) : this.#desk.onClose(id, fail)
     try {
       for await (const item of store.follow(id, { signal: end.signal, ...(from !== undefined && { from }) })) {
         if ('reset' in item) continue

@@ -166,6 +166,17 @@ describe('open', () => {
     expect(log.flatMap((event) => (event.type === 'turn/end' ? [event.data.reason] : []))).toEqual(Array.from({ length: 10 }, () => 'done'))
   })
 
+  it('many at once make one agent a session', async () => {
+    const made = await app()
+    const ids = Array.from({ length: 20 }, (_, index) => `s${index}`)
+    await Promise.all(ids.map((id) => made.ctx.desk.open({ id, ...MODEL })))
+    await Promise.all(made.ctx.desk.live.map((seat) => seat.park()))
+    expect(made.ctx.agents.ids()).toEqual([])
+    const seats = await Promise.all([...ids, ...ids].map((id) => made.ctx.desk.open(id)))
+    expect(seats.map(({ state }) => state)).toEqual(seats.map(() => 'here'))
+    expect([...made.ctx.agents.ids()].sort()).toEqual([...ids].sort())
+  })
+
   it('an agent that the app made itself is shared; what is sent waits until it ends, and then runs', async () => {
     const clock = stopClock()
     const made = await app({ script: ['ok'] })
