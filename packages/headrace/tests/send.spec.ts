@@ -67,6 +67,23 @@ it('what another process runs is steered there, once, and its answer is printed 
   expect(await typed('turn/end')).toHaveLength(3)
 })
 
+it('Ctrl-C cancels the turn where this command runs it; where another does, that one goes on', async () => {
+  const server = await lab.serve((_, { index }) => (index === 1 ? { reasoning: 'I think', text: 'cut', stallAfter: 2 } : 'done'))
+  await lab.prompt(server, ['one', '--session', 's'])
+  const first = lab.start(['send', 's', 'two', ...base(server)])
+  await first.seen(/I think/)
+  const other = lab.start(['send', 's', 'three', '--key', 'k'])
+  await other.seen(/run by pid /)
+  await until(async () => (await typed('prompt/queued')).length === 3)
+  other.child.kill('SIGINT')
+  expect(await other.ended).toMatchObject({ code: 130, out: '', err: expect.stringContaining('it goes on where it runs') })
+  first.child.kill('SIGINT')
+  expect(await first.ended).toMatchObject({ code: 130, err: expect.stringContaining('cancelled with Ctrl-C') })
+  expect((await typed('turn/end')).map(({ data }) => (data as { reason: string }).reason).slice(0, 2)).toEqual(['done', 'cancelled'])
+  expect(await lab.prompt(server, ['--continue'])).toMatchObject({ code: 0 })
+  expect(await typed('turn/end')).toHaveLength(3)
+})
+
 it('without a prompt, without a session: it says what to type', async () => {
   const server = await lab.serve(() => 'ok')
   expect(await lab.run(['send', 'last', 'Hi'])).toMatchObject({ code: 1, err: expect.stringContaining('there is no session of') })
