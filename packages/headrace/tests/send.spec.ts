@@ -84,6 +84,18 @@ it('Ctrl-C cancels the turn where this command runs it; where another does, that
   expect(await typed('turn/end')).toHaveLength(3)
 })
 
+it('--app runs the session in an app of a file, which may have the desk itself', async () => {
+  const server = await lab.serve((body) => `turn ${turnOf(body).number}`)
+  for (const [index, more] of [[], ["- name: '@headrace/desk'"]].entries()) {
+    writeFileSync(join(lab.cwd, 'cordis.yml'), [
+      "- name: '@headrace/agent'", ...more, "- name: '@headrace/plugin-store-jsonl'", '  config: { directory: ./logs }',
+      "- name: '@headrace/plugin-models'", `  config: { providers: { own: { baseURL: '${server.url}' } } }`, '',
+    ].join('\n'))
+    if (index === 0) expect(await lab.run(['run', 'one', '--app', 'cordis.yml', '--session', 's', '--model', 'own/scripted'])).toMatchObject({ code: 0 })
+    expect(await lab.run(['send', 's', 'more', '--app', 'cordis.yml'])).toMatchObject({ code: 0, out: `turn ${index + 2}\n` })
+  }
+})
+
 it('without a prompt, without a session: it says what to type', async () => {
   const server = await lab.serve(() => 'ok')
   expect(await lab.run(['send', 'last', 'Hi'])).toMatchObject({ code: 1, err: expect.stringContaining('there is no session of') })

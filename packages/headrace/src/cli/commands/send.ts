@@ -49,7 +49,7 @@ export async function send(what: string, words: readonly string[], options: Send
     const id = await sessionOf(store, what)
     if (!options.wait) return await leave(store, id, prompt, options, terminal)
     await app.plugin(questions, { yes: options.yes === true, interrupt: () => interrupts.interrupt('SIGINT'), ...askedOn(process.stdin, process.stderr) })
-    await app.plugin(desk, {})
+    if (app.get('desk') === undefined) await app.plugin(desk, {})
     seat = await app.desk.open(id, { drive: false })
     const audience = options.json ? jsonLines(terminal) : new Transcript(terminal)
     return await follow(app, seat, prompt, options, { audience, terminal, stops: [interrupts.signal, terminal.closed] })
