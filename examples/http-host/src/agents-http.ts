@@ -1,21 +1,19 @@
+import { type HandlerOptions, createHandler } from '@headrace/plugin-http'
 import type { Context } from 'cordis'
-import { AgentHost } from './agent-host.ts'
-import { Config, checkConfig } from './config.ts'
-import { agentRoutes } from './routes.ts'
-import type {} from './http.ts'
+import { Hono } from 'hono'
+import type { Routes } from './http.ts'
 import type {} from './life.ts'
 
 export const name = 'agents-http'
-export const inject = ['http', 'agents', 'sessions']
-export { Config }
+export const inject = ['agents', 'desk', 'http', 'sessions']
 
 /** Serves agents to many users over the app's HTTP server. */
-export async function apply(ctx: Context, config: Config): Promise<void> {
-  checkConfig(config)
-  const host = new AgentHost(ctx, config)
-  // There is nobody to ask here; what the config allows stays inside the user's own folder.
-  ctx.on('tools/ask', async (agent, _turn, call, _question, next) => (host.has(agent.id) && config.allow.includes(call.name) ? 'allow' : next()))
-  ctx.on('app/stopping', () => host.drain())
-  ctx.effect(() => () => host.end(), 'agents-http')
-  ctx.http.mount(agentRoutes(host, config))
+export async function apply(ctx: Context, options: HandlerOptions): Promise<void> {
+  const handler = createHandler(ctx, options)
+  ctx.on('app/stopping', () => handler.drain())
+  const routes: Routes = new Hono()
+  for (const path of ['/health', '/health/live', '/sessions', '/sessions/*', '/chat', '/chat/*']) {
+    routes.all(path, (c) => handler(c.req.raw, { cut: () => void c.env.outgoing.destroy() }))
+  }
+  ctx.http.mount(routes)
 }

@@ -1,3 +1,4 @@
+import * as desk from '@headrace/desk'
 import { Context } from 'cordis'
 import headrace from 'headrace'
 import * as agentsHttp from './agents-http.ts'
@@ -22,6 +23,7 @@ async function main(): Promise<void> {
 
   // What is new: agents, and who may talk to them.
   await ctx.plugin(headrace, settings.headrace)
+  await ctx.plugin(desk, settings.desk)
   await ctx.plugin(agentsHttp, settings.agents)
 
   sayAll()

@@ -1,8 +1,9 @@
+import { textOf } from '@headrace/message'
 import type { SessionEvent } from '@headrace/session'
 import { type Host, TOKENS, type User, heard } from './host.ts'
 
 export interface Message {
-  readonly id?: number
+  readonly id?: string
   readonly event: string
   readonly data: unknown
 }
@@ -21,6 +22,8 @@ export class Stream {
   private readonly user: User
   private readonly decoder = new TextDecoder()
   private rest = ''
+  /** Of the prompt that it was opened for. */
+  letter: string | undefined
 
   constructor(body: ReadableStream<Uint8Array>, stop: AbortController, user: User) {
     this.reader = body.getReader()
@@ -42,11 +45,17 @@ export class Stream {
     return this.messages
   }
 
-  /** Reads to the end, which must be the turn's result. */
+  /** What became of the turn of a letter; `parked` where the stream ended before it. */
   async result(): Promise<Result> {
-    const last = (await this.all()).at(-1)
-    if (last?.event !== 'result') throw new Error(`the stream ended with ${JSON.stringify(last)}`)
-    return last.data as Result
+    const of = (type: string): SessionEvent[] => this.events.filter((event) => event.type === type)
+    const prompt = (): number | undefined => (of('prompt/queued') as SessionEvent<'prompt/queued'>[]).find(({ data }) => data.letter === this.letter)?.seq
+    const turn = (): number | undefined => (of('turn/start') as SessionEvent<'turn/start'>[]).find(({ data }) => data.prompt === prompt())?.data.turn
+    const end = (): SessionEvent<'turn/end'> | undefined => (of('turn/end') as SessionEvent<'turn/end'>[]).find(({ data }) => data.turn === turn())
+    while (!end()) if (!(await this.more())) return { reason: 'parked', text: '' }
+    this.leave()
+    const { reason, error } = end()!.data
+    const said = this.events.slice(0, this.events.indexOf(end()!)).findLast(({ type }) => type === 'assistant/message') as SessionEvent<'assistant/message'> | undefined
+    return { reason, text: said ? textOf(said.data.message) : '', ...(error && { error }) }
   }
 
   get events(): readonly SessionEvent[] {
@@ -70,14 +79,18 @@ export class Stream {
     heard(this.user, text)
     const [...whole] = (this.rest + text).split('\n\n')
     this.rest = whole.pop()!
-    for (const lines of whole) if (!lines.startsWith(':')) this.messages.push(parse(lines))
+    for (const lines of whole) this.messages.push(...parse(lines))
     return true
   }
 }
 
-function parse(text: string): Message {
+/** A message, and one for each event that it tells. */
+function parse(text: string): readonly Message[] {
   const fields = Object.fromEntries(text.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]))
-  return { event: fields.event!, data: JSON.parse(fields.data!) as unknown, ...(fields.id !== undefined && { id: Number(fields.id) }) }
+  if (fields.data === undefined) return []
+  const data = JSON.parse(fields.data) as { readonly events?: readonly SessionEvent[]; readonly type?: string }
+  if (fields.event === 'append') return data.events!.map((event) => ({ event: 'log', data: event, id: fields.id! }))
+  return [{ event: fields.event === 'piece' ? data.type! : fields.event!, data, ...(fields.id !== undefined && { id: fields.id }) }]
 }
 
 interface Init {
@@ -85,6 +98,8 @@ interface Init {
   readonly headers?: Record<string, string>
   readonly signal?: AbortSignal
 }
+
+const JSON_BODY = { 'content-type': 'application/json' }
 
 /** What a refusal is. */
 export interface Refusal {
@@ -111,12 +126,16 @@ export class Client {
     return (await this.json<{ id: string }>('POST', '/sessions')).id
   }
 
-  async list(): Promise<readonly { readonly id: string; readonly running: boolean }[]> {
+  async list(): Promise<readonly { readonly id: string; readonly state: string }[]> {
     return (await this.json<{ sessions: [] }>('GET', '/sessions')).sessions
   }
 
-  turn(id: string, prompt: string): Promise<Stream> {
-    return this.stream('POST', `/sessions/${id}/turns`, { body: JSON.stringify({ prompt }), headers: { 'content-type': 'application/json' } })
+  /** Sends a prompt, and follows the session. */
+  async turn(id: string, prompt: string): Promise<Stream> {
+    const { letter } = await this.json<{ letter: string }>('POST', `/sessions/${id}/prompt`, { body: JSON.stringify({ prompt }), headers: JSON_BODY })
+    const stream = await this.events(id)
+    stream.letter = letter
+    return stream
   }
 
   events(id: string, query = '', headers: Record<string, string> = {}): Promise<Stream> {
@@ -124,7 +143,7 @@ export class Client {
   }
 
   async cancel(id: string): Promise<number> {
-    const response = await this.request('DELETE', `/sessions/${id}/turns/current`)
+    const response = await this.request('POST', `/sessions/${id}/cancel`, { body: '{}', headers: JSON_BODY })
     heard(this.user, await response.text())
     return response.status
   }
@@ -139,11 +158,11 @@ export class Client {
   }
 
   refusedPrompt(id: string, prompt: string): Promise<Refusal> {
-    return this.refused('POST', `/sessions/${id}/turns`, { body: JSON.stringify({ prompt }), headers: { 'content-type': 'application/json' } })
+    return this.refused('POST', `/sessions/${id}/prompt`, { body: JSON.stringify({ prompt }), headers: JSON_BODY })
   }
 
-  private async json<T>(method: string, path: string): Promise<T> {
-    const response = await this.request(method, path)
+  private async json<T>(method: string, path: string, init: Init = {}): Promise<T> {
+    const response = await this.request(method, path, init)
     const text = await response.text()
     heard(this.user, text)
     if (!response.ok) throw new Error(`${method} ${path} was answered with ${response.status}: ${text}`)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { removeFolder } from '@headrace/testing/folder'
-import type { Config } from '../src/index.ts'
+import type { HandlerSettings } from '@headrace/plugin-http'
 import { mainOf, plainEnv } from './run-example.ts'
 
 /** Users of the tests, and their tokens. */
@@ -61,11 +61,11 @@ export class Host {
     this.said = said
   }
 
-  static async start(data: Data, model: string, options: Partial<Config> = {}): Promise<Host> {
+  static async start(data: Data, model: string, options: Partial<HandlerSettings> = {}, env: NodeJS.ProcessEnv = {}): Promise<Host> {
     const users = Object.entries(TOKENS).map(([user, token]) => `${user}=${token}`).join(',')
     return Host.run({
       HOST_PORT: '0', HOST_DATA: data.root, HOST_USERS: users, HOST_OPTIONS: JSON.stringify(options),
-      HEADRACE_MODEL: 'scripted', HEADRACE_BASE_URL: model, HEADRACE_API_KEY: KEY, XDG_CONFIG_HOME: data.root,
+      HEADRACE_MODEL: 'scripted', HEADRACE_BASE_URL: model, HEADRACE_API_KEY: KEY, XDG_CONFIG_HOME: data.root, ...env,
     })
   }
 

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { checkOption, checkOptions } from '@headrace/agent/internal'
 import { strict } from '@headrace/config'
 import type { ListFilter, SessionCard } from '@headrace/session'
@@ -47,6 +48,8 @@ function deskService(): new (ctx: Context, config: Config) => Service & DeskServ
     constructor(ctx: Context, { idle, cache }: Config) {
       super(ctx, 'desk')
       const end = new AbortController()
+      // One a follower.
+      setMaxListeners(0, end.signal)
       desk = new Desk({ ctx, idle: Math.max(idle, cache) * MINUTE, closing: end.signal, store: () => ctx.sessions.current })
       ctx.effect(() => () => end.abort(), 'ctx.desk')
     }

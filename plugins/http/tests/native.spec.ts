@@ -1,7 +1,7 @@
 import { type ItemChange, ShownItems, itemsOf, saidItems } from '@headrace/desk'
 import { gate } from '@headrace/testing/gate'
 import { describe, expect, it } from 'vitest'
-import { Stream, app, isTurnEnd, toldEvents } from './kit.ts'
+import { type Message, Stream, app, isTurnEnd, toldEvents } from './kit.ts'
 
 describe('a session', () => {
   it('is begun, prompted and followed: pieces between their dispatch and its end, an append each under its cursor', async () => {
@@ -113,15 +113,18 @@ describe('items', () => {
     const items = itemsOf(await events(id))
     const last = log.messages.findLast(({ event }) => event === 'append')!.id
     await live.until(({ id: cursor }) => cursor === last)
-    const changesOf = ({ data }: { readonly data: string }): readonly ItemChange[] => (JSON.parse(data) as { changes: ItemChange[] }).changes
+    const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+    const apply = (list: ShownItems, message: Message): ShownItems => list.apply(changesOf(message))
+    const changesOf = ({ data }: Message): readonly ItemChange[] => (JSON.parse(data) as { changes: ItemChange[] }).changes
     const told = live.messages.filter(({ event }) => event === 'items')
-    expect(JSON.parse(JSON.stringify(told.reduce((shown, message) => shown.apply(changesOf(message)), new ShownItems()).items))).toEqual(JSON.parse(JSON.stringify(items)))
-    for (const at of told.flatMap(({ id: cursor }, index) => (cursor !== undefined && cursor !== last ? [index] : []))) {
-      const before = told.slice(0, at + 1).reduce((shown, message) => shown.apply(changesOf(message)), new ShownItems())
+    expect(plain(told.reduce(apply, new ShownItems()).items)).toEqual(plain(items))
+    const cursors = told.flatMap(({ id: cursor }, index) => (cursor !== undefined && cursor !== last ? [index] : []))
+    for (const at of cursors) {
+      const before = told.slice(0, at + 1).reduce(apply, new ShownItems())
       const again = new Stream(await call('GET', `/sessions/${id}/items`, undefined, { 'last-event-id': told[at]!.id! }))
       await again.until(({ id: cursor }) => cursor === last)
-      const shown = again.messages.filter(({ event }) => event === 'items').reduce((list, message) => list.apply(changesOf(message)), before)
-      expect(JSON.parse(JSON.stringify(saidItems(shown.items)))).toEqual(JSON.parse(JSON.stringify(items)))
+      const shown = again.messages.filter(({ event }) => event === 'items').reduce(apply, before)
+      expect(plain(saidItems(shown.items))).toEqual(plain(items))
     }
   })
 })

@@ -82,8 +82,14 @@ function questionIn(seat: Seat, question: number, session: string | undefined): 
   return found
 }
 
-/** The number of the turn that is open. */
+/** The number of the turn that is open: by the log where it is at hand, for a card may be a moment behind. */
 export async function runningTurn(seat: Seat): Promise<number | undefined> {
+  const session = seat.agent?.session
+  for (let seq = (session?.length ?? 0) - 1; session && seq >= session.first; seq--) {
+    const event = session.at(seq)
+    if (event?.type === 'turn/end') return undefined
+    if (event?.type === 'turn/start') return event.data.turn
+  }
   const { turn } = await seat.card()
   return turn && turn.reason === undefined ? turn.number : undefined
 }
