@@ -124,8 +124,16 @@ describe('in an empty folder, with the tarballs only', () => {
       expect((await fetch(`${url}/health`)).status).toBe(200)
       expect((await fetch(`${url}/sessions`, { method: 'POST' })).status).toBe(401)
       const { id } = await (await fetch(`${url}/sessions`, { method: 'POST', headers })).json() as { id: string }
-      const turn = await (await fetch(`${url}/sessions/${id}/turns`, { method: 'POST', headers, body: JSON.stringify({ prompt: 'Milk and eggs.' }) })).text()
-      expect(turn).toMatch(/event: result\ndata: .*"reason":"done".*Milk and eggs are noted\./)
+      const stop = new AbortController()
+      const events = await fetch(`${url}/sessions/${id}/events`, { headers, signal: stop.signal })
+      expect((await fetch(`${url}/sessions/${id}/prompt`, { method: 'POST', headers, body: JSON.stringify({ prompt: 'Milk and eggs.' }) })).status).toBe(202)
+      let told = ''
+      for await (const part of events.body!.pipeThrough(new TextDecoderStream())) {
+        told += part
+        if (told.includes('"turn/end"')) break
+      }
+      stop.abort()
+      expect(told).toMatch(/Milk and eggs are noted\.[^]*"reason":"done"/)
       const ended = new Promise((resolve) => child.once('close', (code, signal) => resolve(code ?? signal)))
       child.kill('SIGTERM')
       expect(await ended).toBe(0)

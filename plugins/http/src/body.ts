@@ -2,7 +2,18 @@ import { Problem, invalid } from './problem.ts'
 
 /** A request's body as a JSON object with no other fields than these. @throws Problem */
 export async function fieldsOf(request: Request, maxBody: number, fields: readonly string[]): Promise<Record<string, unknown>> {
-  const body = await jsonOf(request, maxBody)
+  return checked(await jsonOf(request, maxBody), fields)
+}
+
+/** The same, of a request that may have no body. @throws Problem */
+export async function fieldsIfAny(request: Request, maxBody: number, fields: readonly string[]): Promise<Record<string, unknown>> {
+  const bytes = await bytesOf(request, maxBody)
+  if (bytes.length === 0) return {}
+  checkType(request)
+  return checked(parse(bytes), fields)
+}
+
+function checked(body: unknown, fields: readonly string[]): Record<string, unknown> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalid('the body must be a JSON object')
   const unknown = Object.keys(body).find((key) => !fields.includes(key))
   if (unknown !== undefined) throw invalid(`the body has a field that is not known; it may have ${fields.join(', ')}`)
@@ -11,12 +22,21 @@ export async function fieldsOf(request: Request, maxBody: number, fields: readon
 
 /** A request's body as JSON. @throws Problem */
 export async function jsonOf(request: Request, maxBody: number): Promise<unknown> {
+  checkType(request)
+  return parse(await bytesOf(request, maxBody))
+}
+
+/** Another type is what a form of a foreign page can send without a preflight. */
+function checkType(request: Request): void {
   const [type] = (request.headers.get('content-type') ?? '').split(';')
   if (type!.trim().toLowerCase() !== 'application/json') throw new Problem(415, 'NOT_JSON', 'send the body as application/json')
+}
+
+function parse(bytes: Buffer): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(await bytesOf(request, maxBody)))
-  } catch (error) {
-    throw error instanceof Problem ? error : invalid('the body is no JSON in UTF-8')
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    throw invalid('the body is no JSON in UTF-8')
   }
 }
 

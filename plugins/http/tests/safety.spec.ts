@@ -164,6 +164,13 @@ describe('what comes in', () => {
     expect(await json('POST', `/sessions/${await create()}/prompt`, body, headers)).toMatchObject({ status, body: { error: { code } } })
   })
 
+  it('may be nothing where a session is begun', async () => {
+    const { call, json } = await app()
+    expect((await call('POST', '/sessions', undefined, { 'content-type': 'application/json' })).status).toBe(201)
+    expect((await json('POST', '/sessions', '{"title":"Mine"}')).status).toBe(201)
+    expect((await json('POST', '/sessions', '{"title":"Mine"}', { 'content-type': 'text/plain' })).status).toBe(415)
+  })
+
   it.each(['..%2f..%2fetc', '%00', '.', 'a'.repeat(500), 'con', '%F0%9F%98%80', '%ZZ', 'x%0a', '%ff'])('the id %s is no session', async (id) => {
     const { json } = await app()
     expect((await json('GET', `/sessions/${id}/events`)).status).toBe(404)

@@ -1,7 +1,7 @@
 import type { Seat, SeatQuestion } from '@headrace/desk'
 import type { Json } from '@headrace/message'
 import { type Cursor, parseCursor } from '@headrace/session'
-import { fieldsOf, keyOf, numberField, promptText, textField } from '../body.ts'
+import { fieldsIfAny, fieldsOf, keyOf, numberField, promptText, textField } from '../body.ts'
 import { type Said, SharedBytes, message } from '../event-stream.ts'
 import { Problem, invalid } from '../problem.ts'
 import type { Asked, Parts, Route } from '../router.ts'
@@ -33,7 +33,7 @@ export function sessionRoutes(parts: Parts): readonly Route[] {
   return [
     ['GET', '/sessions', async ({ user }) => Response.json({ sessions: (await sessions.list(user)).map(shownCard) })],
     ['POST', '/sessions', async ({ user, request }) => {
-      const fields = request.headers.has('content-type') ? await fieldsOf(request, settings.maxBody, ['title', 'model']) : {}
+      const fields = await fieldsIfAny(request, settings.maxBody, ['title', 'model'])
       const seat = await sessions.create(user, { title: textField(fields, 'title'), model: textField(fields, 'model') }, keyOf(request))
       return Response.json({ id: seat.id }, { status: 201 })
     }],
