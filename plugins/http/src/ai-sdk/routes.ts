@@ -43,7 +43,8 @@ export function chatRoutes(parts: Parts): readonly Route[] {
       const seat = await sessions.open(asked.user, asked.params.id!)
       const turn = await runningTurn(seat)
       if (turn !== undefined) return door.stream(asked, seat, { turn: { turn }, from: await startOf(door.store, seat.id, turn) - 1 })
-      const { queued } = await seat.card()
+      // A card may be a moment behind.
+      const queued = seat.agent?.session.queue.length ?? (await seat.card()).queued
       const isPosted = (await door.store.letters(seat.id)).some(({ kind }) => kind === 'prompt')
       if (queued === 0 && !isPosted) return new Response(null, { status: 204 })
       return door.stream(asked, seat, { turn: 'next', from: await lastEnd(door.store, seat.id) })
@@ -55,7 +56,8 @@ export function chatRoutes(parts: Parts): readonly Route[] {
     // Not what closing the stream does: that is a reader who goes away.
     ['POST', '/chat/:id/stop', async ({ user, params }) => {
       const seat = await sessions.open(user, params.id!)
-      await seat.cancel(undefined, 'stopped by its user')
+      const turn = await runningTurn(seat)
+      if (turn !== undefined) await seat.cancel(turn, 'stopped by its user')
       return new Response(null, { status: 204 })
     }],
   ]
@@ -119,7 +121,7 @@ class ChatDoor {
   }
 
   async approve(asked: Asked, seat: Seat, approvals: readonly Approval[]): Promise<Response> {
-    const turn = await runningTurn(seat) ?? (await seat.card()).turn?.number
+    const turn = await runningTurn(seat) ?? seat.agent?.session.turns.at(-1)?.turn ?? (await seat.card()).turn?.number
     if (turn === undefined) throw new Problem(409, 'QUESTION_CLOSED', 'the question is closed: no turn runs')
     for (const { session, question, approved, reason } of approvals) {
       if (session !== seat.id) throw new Problem(409, 'QUESTION_CLOSED', 'the question is of another session')
