@@ -49,7 +49,7 @@ export function reportUnknownEvents(root: Context, agent: string, reporter: Repo
   const hooks = new Hooks(root)
   for (const event of hooks.events()) {
     if (EVENTS.includes(event)) continue
-    const meant = meantBy(event)
+    const meant = meaningOf(event)
     if (meant === undefined) continue
     for (const hook of hooks.of(event, agent)) {
       if (told.has(hook)) continue
@@ -58,6 +58,17 @@ export function reportUnknownEvents(root: Context, agent: string, reporter: Repo
       reporter.report({ kind: 'unknown', plugin: pluginOfHook(hook), seam: event, problem })
     }
   }
+}
+
+/** What is known of event names: a turn asks for all of them again, and the comparison costs more than a step. */
+const meanings = new Map<string, string | undefined>()
+
+function meaningOf(event: string): string | undefined {
+  if (meanings.has(event)) return meanings.get(event)
+  if (meanings.size >= 1_000) meanings.clear()
+  const meant = meantBy(event)
+  meanings.set(event, meant)
+  return meant
 }
 
 /** A suggestion for an unknown event name; `undefined` where it may be an app's own event. */
