@@ -4,6 +4,7 @@ import { checkOption } from '../contract/check-options.ts'
 import type { ParkedError } from '../contract/error.ts'
 import { answerText } from '../turn/answer-text.ts'
 import type { TurnEvent, TurnHandle, TurnResult } from '../contract/turn.ts'
+import { ToldEvents } from './told-events.ts'
 
 /** A handle, and the calls that feed it, which only the life that made it has (L14). */
 export interface PendingTurn {
@@ -14,17 +15,11 @@ export interface PendingTurn {
 
 /** @param stop cancels the turn, or takes the prompt back */
 export function pendingTurn(prompt: number | undefined, accepted: Promise<void>, stop: (reason: string) => void): PendingTurn {
-  const events: TurnEvent[] = []
-  const waiting = new Set<() => void>()
+  const events = new ToldEvents()
   let over = false
   let resolve!: (result: TurnResult) => void
   const result = new Promise<TurnResult>((settle) => (resolve = settle))
   accepted.catch(() => undefined)
-  const wake = (): void => {
-    if (waiting.size === 0) return
-    for (const waiter of waiting) waiter()
-    waiting.clear()
-  }
   const handle: TurnHandle = {
     prompt,
     result,
@@ -33,26 +28,17 @@ export function pendingTurn(prompt: number | undefined, accepted: Promise<void>,
       checkOption('handle.cancel', typeof reason === 'string', 'has a reason that is a text')
       if (!over) stop(reason)
     },
-    async *[Symbol.asyncIterator]() {
-      for (let index = 0; ; index++) {
-        while (index >= events.length) {
-          if (over) return
-          await new Promise<void>((again) => waiting.add(again))
-        }
-        yield events[index]!
-      }
-    },
+    [Symbol.asyncIterator]: () => events.read(),
   }
   return {
     handle: Object.freeze(handle),
     push(event) {
       events.push(event)
-      wake()
     },
     settle(outcome) {
       over = true
       resolve(Object.freeze(outcome))
-      wake()
+      events.end()
     },
   }
 }
