@@ -9,10 +9,11 @@ export function idsOf(events: readonly SessionEvent[]): readonly string[] {
   const queued = new Map<number, string>()
   let waits: number | undefined
   let model: string | undefined
-  let compaction: string | undefined
+  /** What each notice of a compaction says, and in which turn. */
+  const compactions = new Map<string, string>()
+  let turn: number | undefined
   for (const event of events) {
     const { seq } = event
-    const said = shown.flat().length
     switch (event.type) {
       case 'session/open': {
         model = event.data.config?.model
@@ -33,10 +34,12 @@ export function idsOf(events: readonly SessionEvent[]): readonly string[] {
       case 'turn/start':
         turns.set(event.data.turn, shown.map((one) => (typeof one === 'string' ? one : [...one])))
         waits = event.data.prompt
+        ;({ turn } = event.data)
         break
       case 'turn/end':
         if (waits !== undefined) queued.delete(waits)
         if (event.data.reason !== 'done') shown.push(`${seq}`)
+        turn = undefined
         break
       case 'request/header':
       case 'request/header-delta': {
@@ -68,11 +71,17 @@ export function idsOf(events: readonly SessionEvent[]): readonly string[] {
       }
       case 'surface/replace': {
         const { owner, reason } = event.data
-        if (compaction !== `${said} ${owner} ${reason}`) shown.push(`${seq}`)
-        compaction = `${shown.flat().length} ${owner} ${reason}`
+        const says = JSON.stringify([owner, reason, turn])
+        // A request stands in between, also one that said nothing.
+        const last = shown.at(-1)
+        if (typeof last !== 'string' || compactions.get(last) !== says) shown.push(`${seq}`)
+        compactions.set(`${seq}`, says)
         break
       }
-      case 'surface/rewind': shown = [...turns.get(event.data.turn)!]; break
+      case 'surface/rewind':
+        shown = [...turns.get(event.data.turn)!]
+        turn = undefined
+        break
       case 'session/title':
       case 'context/message':
       case 'question/asked': shown.push(`${seq}`); break
