@@ -124,6 +124,7 @@ export interface Seat {
   drive(): Promise<Agent>
   /** Gives the session back, with its turn open, as for a process that goes down. */
   park(): Promise<void>
+  /** The session at a glance. @throws SessionNotFoundError, StoreError */
   card(): Promise<SessionCard>
 }
 

@@ -33,10 +33,13 @@ export type StoreMode = 'hold' | 'race' | 'once' | 'fill' | 'append' | 'steps' |
 /** A process of its own on a store. Killed with its test. */
 export class StoreProcess {
   readonly process: ChildProcess
+  /** Resolves when it is gone: its last line may come before that. */
+  readonly gone: Promise<void>
   private readonly lines: AsyncIterator<string>
 
   constructor(place: StorePlace, mode: StoreMode, id: string) {
     this.process = spawn(process.execPath, StoreProcess.args(place, mode, id), { stdio: ['pipe', 'pipe', 'inherit'] })
+    this.gone = new Promise((resolve) => this.process.once('close', () => resolve()))
     this.lines = createInterface(this.process.stdout!)[Symbol.asyncIterator]()
     onTestFinished(() => void this.process.kill('SIGKILL'))
   }
@@ -52,16 +55,14 @@ export class StoreProcess {
     return line.done ? undefined : line.value
   }
 
-  /** Sends it a line. */
   say(line: string): void {
     this.process.stdin!.write(`${line}\n`)
   }
 
   /** Resolves when it is gone. */
   async kill(): Promise<void> {
-    const ended = new Promise((resolve) => this.process.once('close', resolve))
     this.process.kill('SIGKILL')
-    await ended
+    await this.gone
   }
 }
 
@@ -177,6 +178,7 @@ function kills(shared: () => SharedStore, child: (mode: StoreMode, id?: string) 
         acknowledged = Number(line)
         if (++lines === 1 + round * 7) writer.process.kill('SIGKILL')
       }
+      await writer.gone
       const events = await read(store, 'a')
       expect(acknowledged).toBeGreaterThan(last)
       expect(events.length).toBeGreaterThan(acknowledged)

@@ -44,6 +44,7 @@ export type Access =
   /** Nobody is asked for a token: for an app that nothing but this machine reaches. */
   | { readonly token: false }
 
+/** What a handler is made with: what differs from the defaults, and who gets in. */
 export type HandlerOptions = Partial<HandlerSettings> & Access
 
 /** Defaults of the bounds; the config's schema has them from here. */

@@ -22,10 +22,11 @@ async function measured(size: number, maxMessage: number): Promise<Measured> {
   return JSON.parse(stdout) as Measured
 }
 
-it('a result of 100 MB ends the connection before it is in memory, the model is told why, and the next call goes on', async () => {
-  const { peak, log, results } = await measured(100_000_000, 16_000_000)
+it('a result of 400 MB ends the connection before it is in memory, the model is told why, and the next call goes on', async () => {
+  const { peak, log, results } = await measured(400_000_000, 16_000_000)
   expect(results).toEqual(['hi', 'The MCP server "own" answered with more than 16000000 bytes, which were dropped. The call may have had its effect.', 'hi'])
-  expect(peak).toBeLessThan(100_000_000)
+  // Less than the result alone, which would stand there several times over; how much less is the garbage collector's.
+  expect(peak).toBeLessThan(400_000_000)
   expect(log).toBeLessThan(50_000)
 })
 

@@ -85,6 +85,6 @@ export interface TurnHandle<Output = unknown> extends AsyncIterable<TurnEvent> {
   readonly accepted: Promise<void>
   /** Cancels its turn, or takes the prompt back where the turn has not begun. */
   cancel(reason?: string): void
-  /** Everything from the turn's beginning on, for each loop anew; what was told before the loop began has the chunks of one text as one chunk. */
+  /** Everything from the turn's beginning on, for each loop anew; text that was streamed before the loop began comes as one chunk. */
   [Symbol.asyncIterator](): AsyncIterator<TurnEvent>
 }

@@ -20,6 +20,7 @@ export class ShownItems {
     return Object.freeze(items)
   }
 
+  /** Takes the changes, in order. Text for an item that is not there, and its removal, change nothing. */
   apply(changes: readonly ItemChange[]): this {
     for (const change of changes) {
       if (change.type === 'put') this.put(change.item, change.after)
