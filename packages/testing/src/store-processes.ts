@@ -55,6 +55,7 @@ export class StoreProcess {
     return line.done ? undefined : line.value
   }
 
+  /** Sends it a line. */
   say(line: string): void {
     this.process.stdin!.write(`${line}\n`)
   }
@@ -173,10 +174,9 @@ function kills(shared: () => SharedStore, child: (mode: StoreMode, id?: string) 
     for (let round = 0; round < 8; round++) {
       const writer = child('append')
       const last = acknowledged
-      let lines = 0
-      for (let line = await writer.next(); line !== undefined; line = await writer.next()) {
+      for (let line = await writer.next(), lines = 1; line !== undefined; line = await writer.next(), lines++) {
         acknowledged = Number(line)
-        if (++lines === 1 + round * 7) writer.process.kill('SIGKILL')
+        if (lines === 1 + round * 7) writer.process.kill('SIGKILL')
       }
       await writer.gone
       const events = await read(store, 'a')
