@@ -26,7 +26,7 @@ export default defineConfig({
   themeConfig: {
     nav: [page('Guide', '/guide'), page('Plugins', '/plugins'), page('Log', '/log-format'), page('Reference', '/reference/')] as DefaultTheme.NavItem[],
     sidebar: [
-      group('Begin', page('Guide', '/guide'), page('The host API', '/hosts'), page('Over HTTP', '/http'), page('Consent', '/approval'), page('MCP servers', '/mcp'), page('The project', '/readme'), page('Changelog', '/changelog'), page('Working on it', '/contributing')),
+      group('Begin', page('Guide', '/guide'), page('The host API', '/hosts'), page('Over HTTP', '/http'), page('In an editor', '/editors'), page('Consent', '/approval'), page('MCP servers', '/mcp'), page('The project', '/readme'), page('Changelog', '/changelog'), page('Working on it', '/contributing')),
       group('Write a plugin', ...[page('Writing a plugin', '/plugins'), page('Which channel', '/channels'), page('Seams', '/seams')].filter(isThere)),
       group('What holds', ...[page('Laws', '/laws'), page('Log format', '/log-format'), page('Performance', '/performance'), page('Reliability', '/reliability'), page('Design', '/design')].filter(isThere)),
       { ...group('Packages', ...readmes('packages')), collapsed: true },

@@ -20,6 +20,7 @@ import { type Values, runBlock } from './run.ts'
 /** Blocks that are compiled and not run, and why. */
 export const COMPILED_ONLY: Readonly<Record<string, string>> = {
   'packages/testing/README.md#@headrace/testing 2': 'registers tests of its own; packages/headrace/templates/plugin/tests/growth.spec.ts is the same call, and runs',
+  'plugins/acp/README.md#@headrace/plugin-acp': 'speaks over the stdin and stdout of its process; packages/headrace/tests/acp.spec.ts does the same',
   'plugins/http/README.md#@headrace/plugin-http': 'listens at a port that may be taken; plugins/http/tests/serving.spec.ts loads both',
   'plugins/http/README.md#@headrace/plugin-http 2': 'needs a token of its reader\'s; plugins/http/tests/kit.ts is the same call, and runs',
   'docs/plugins.md#Testing it 2': 'registers tests of its own; packages/headrace/templates/plugin/tests/growth.spec.ts is the same call, and runs',

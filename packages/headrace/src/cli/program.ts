@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { DONE, FAILED, USAGE, UsageError, describeError, leave, version } from './base/error.ts'
 import type { StoreOptions } from './base/store.ts'
+import type { AcpOptions } from './commands/acp.ts'
 import type { CreateOptions } from './commands/create.ts'
 import type { ExplainOptions } from './commands/explain.ts'
 import type { PluginsOptions } from './commands/plugins.ts'
@@ -18,6 +19,7 @@ import { Terminal } from './show/terminal.ts'
 const commands = {
   run: async () => (await import('./commands/run.ts')).run,
   send: async () => (await import('./commands/send.ts')).send,
+  acp: async () => (await import('./commands/acp.ts')).acp,
   explain: async () => (await import('./commands/explain.ts')).explain,
   verify: async () => (await import('./commands/verify.ts')).verify,
   verifyWire: async () => (await import('./commands/verify-wire.ts')).verifyWire,
@@ -158,6 +160,16 @@ function defineSend(root: Command, terminal: Terminal, done: (code: number) => v
     .option('--debug', 'show stacks and what plugins log')
     .action(async (what: string, words: string[], options: SendCommand) => {
       done(await (await commands.send())(what, words, options, terminal))
+    })
+  root.command('acp')
+    .description('serve an editor over stdin and stdout, by the Agent Client Protocol (needs @headrace/plugin-acp)')
+    .option('--model <model>', 'provider/model of new sessions (default: HEADRACE_MODEL)')
+    .option('--base-url <url>', 'an OpenAI-compatible endpoint (default: HEADRACE_BASE_URL)')
+    .option('--app <file>', 'the app that a YAML file describes, in the place of the usual set')
+    .option('--store <where>', STORE)
+    .option('--debug', 'show stacks and what plugins log')
+    .action(async (options: AcpOptions) => {
+      done(await (await commands.acp())(options, terminal))
     })
 }
 
