@@ -1,3 +1,4 @@
+import * as door from '@headrace/plugin-acp'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Lab, type Running, at } from './command.ts'
 
@@ -69,4 +70,8 @@ it('what keeps the app from starting is told on stderr, and to the editor with w
   expect((await editor.request('session/new', { cwd: lab.cwd, mcpServers: [] })).error?.message).toContain('there is no model')
   editor.running.child.stdin!.end()
   expect(await editor.running.ended).toMatchObject({ code: 1, err: expect.stringContaining('there is no model') as string })
+})
+
+it('the package that the command imports by name has what it calls', () => {
+  expect(door).toMatchObject({ openWire: expect.any(Function) as unknown, onWire: expect.any(Function) as unknown })
 })

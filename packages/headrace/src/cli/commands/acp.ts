@@ -35,7 +35,7 @@ export async function acp(options: AcpOptions, terminal: Terminal): Promise<numb
       ? await bootSet(configOf(options, undefined), options, terminal)
       : await bootApp(options.app, terminal, options.debug === true)
     if (app.get('desk') === undefined) await app.plugin(desk, {})
-    await app.plugin(onWire(wire) as Plugin<object>, {})
+    await app.plugin(onWire(wire), {})
   } catch (error) {
     for (const line of describeError(error, options.debug === true)) terminal.warn(line)
     // The editor shows it with whatever it asks for.
@@ -50,12 +50,27 @@ export async function acp(options: AcpOptions, terminal: Terminal): Promise<numb
   return DONE
 }
 
+/** What this command needs of `@headrace/plugin-acp`, which is installed beside it by those who want it. */
+interface AcpPackage {
+  openWire(options: { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream; readonly version: string }): Wire
+  onWire(wire: Wire): Plugin<object>
+}
+
+interface Wire {
+  readonly closed: Promise<void>
+  fail(error: unknown): void
+  close(): void
+}
+
+// By a name that no bundler and no type follows: the package is no dependency of this one.
+const PACKAGE: string = '@headrace/plugin-acp'
+
 /** @throws CommandError where the package is not installed */
-async function door(): Promise<typeof import('@headrace/plugin-acp')> {
+async function door(): Promise<AcpPackage> {
   try {
-    return await import('@headrace/plugin-acp')
+    return await import(PACKAGE) as AcpPackage
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    throw new CommandError('headrace acp needs a package that is not installed here: npm i @headrace/plugin-acp')
+    throw new CommandError(`headrace acp needs a package that is not installed here: npm i ${PACKAGE}`)
   }
 }
